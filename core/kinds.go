@@ -88,6 +88,11 @@ type Noise interface {
 // x of X, V having the directions as columns; nil V means the coordinate axes.
 type HessianQuery struct {
 	X, V *mat.Dense
+	// Stretch lengthens automatically chosen steps by this factor; 0 means 1.
+	// It is for directions along which f is known to be nearly separable:
+	// mixed differences then vanish whatever the step, so that longer steps
+	// lessen the rounding errors at no cost.
+	Stretch float64
 }
 
 // Directions is the number of directions, the size of the Hessians.

@@ -21,6 +21,9 @@ type Improvement struct {
 // A value of NaN or -Inf is not usable: the query counts, the point is treated
 // as worst (+Inf), and Invalid says how many there were.
 type Meter struct {
+	// Strict makes Evaluate fail with ErrNaN at the first unusable value.
+	Strict bool
+
 	objective Objective
 	budget    int
 	target    float64
@@ -63,6 +66,9 @@ func (m *Meter) Evaluate(ctx context.Context, dst []float64, x *mat.Dense) error
 		m.queries++
 		if math.IsNaN(f) || math.IsInf(f, -1) {
 			m.invalid++
+			if m.Strict {
+				return fmt.Errorf("%w: query %d gave %v", ErrNaN, m.queries, f)
+			}
 			dst[i] = math.Inf(1)
 			continue
 		}

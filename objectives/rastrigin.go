@@ -7,8 +7,8 @@ import (
 )
 
 type rastriginParams struct {
-	A     float64 `param:"A" doc:"height of the ripples" min:"0"`
-	Shift float64 `param:"shift" doc:"the minimiser is uniform on [-shift, shift]^d" min:"0"`
+	A     float64 `param:"A" doc:"height of the ripples" min:"0" max:"1e6"`
+	Shift float64 `param:"shift" doc:"the minimiser is moved by a vector uniform on [-shift, shift]^d" min:"0" max:"1e6"`
 }
 
 // Rastrigin is Rastrigin's function.
@@ -19,7 +19,7 @@ f(x) = A d + sum_j (x_j - b_j)^2 - A cos(2 pi (x_j - b_j)), minimum 0 at b.
 Domain [-5.12, 5.12]^d. Rastrigin, Systems of Extremal Control (1974).`,
 		rastriginParams{A: 10, Shift: 2},
 		func(p rastriginParams, env *core.Env) (core.Objective, error) {
-			return newShifted(env, p.Shift, -5.12, 5.12, 0, constant(env.Dim, 0), func(z []float64) float64 {
+			return newShifted(env, p.Shift, -5.12, 5.12, 0, nil, func(z []float64) float64 {
 				return rastrigin(z, p.A)
 			}), nil
 		})

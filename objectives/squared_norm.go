@@ -2,10 +2,6 @@ package objectives
 
 import "github.com/unbraid/unbraid/core"
 
-type squaredNormParams struct {
-	Shift float64 `param:"shift" doc:"the minimiser is uniform on [-shift, shift]^d" min:"0"`
-}
-
 // SquaredNorm is the sphere function.
 func SquaredNorm() core.Component {
 	return core.NewObjective("squared-norm", `The squared Euclidean norm, also called sphere.
@@ -14,9 +10,9 @@ f(x) = sum_j (x_j - b_j)^2, minimum 0 at b. Domain [-5.12, 5.12]^d.
 Its Hessian is the same everywhere, so the directions of a mix in front of it
 cannot be identified; see Fiedler and Roith, Consensus-based optimization for
 linearly separable functions.`,
-		squaredNormParams{},
-		func(p squaredNormParams, env *core.Env) (core.Objective, error) {
-			return newShifted(env, p.Shift, -5.12, 5.12, 0, constant(env.Dim, 0), squaredNorm), nil
+		shiftParams{},
+		func(p shiftParams, env *core.Env) (core.Objective, error) {
+			return newShifted(env, p.Shift, -5.12, 5.12, 0, nil, squaredNorm), nil
 		})
 }
 

@@ -1,0 +1,332 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"github.com/unbraid/unbraid/runner/internal/experiment"
+	"github.com/unbraid/unbraid/runner/internal/launch"
+	"github.com/unbraid/unbraid/runner/internal/results"
+	"github.com/unbraid/unbraid/runner/internal/trial"
+)
+
+//go:embed experiments/*.toml
+var builtinExperiments embed.FS
+
+// quickStart is the experiment that runs when none is named.
+const quickStart = "quick-start"
+
+type runOptions struct {
+	out       string
+	seeds     string
+	only      []string
+	set       []string
+	isolation string
+	workers   int
+	json      bool
+	quiet     bool
+}
+
+func newRunCommand() *cobra.Command {
+	o := &runOptions{}
+	cmd := &cobra.Command{
+		Use:   "run [EXPERIMENT.toml]",
+		Short: "Run the trials of an experiment that are not done yet",
+		Long: `Run the trials of an experiment: every problem with every method and every seed.
+Without a file, run the built-in quick start, which takes some seconds.
+
+Each finished trial is a line in DIR/trials.jsonl. Run the same command again to
+go on where it stopped, or with more seeds, problems or methods to add trials.
+The results do not depend on --isolation or --workers.
+
+--set changes a key of the file: budget=200000 or success.gap=1e-6 for the
+experiment; solver.sigma=5 or objective.shift=1 wherever there is one;
+"method.NAME.solver.sigma=5" for one method or problem.
+
+Exit status: 0 done, whether or not an optimum was found; 1 a trial could not be
+run; 2 the command or the file is wrong; 130 interrupted.`,
+		Example: `  unbraid run
+  unbraid run my.toml --seeds 0:100
+  unbraid run my.toml --only method="CBO on g" --set solver.sigma=5 --out results/sigma-5`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := quickStart
+			if len(args) == 1 {
+				name = args[0]
+			}
+			return o.run(cmd, name)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.out, "out", "", "where results go (default results/NAME)")
+	f.StringVar(&o.seeds, "seeds", "", "instead of the file's: 0:10 (0 to 9), or a list such as 3,5,8")
+	f.StringArrayVar(&o.only, "only", nil, "problem=A,B or method=C: only these (may be repeated)")
+	f.StringArrayVar(&o.set, "set", nil, "path.to.key=value: change a key of the file (may be repeated)")
+	f.StringVar(&o.isolation, "isolation", launch.Process, "process: every component in its own process; inproc: built-in ones in this one")
+	f.IntVar(&o.workers, "workers", runtime.NumCPU(), "number of trials that run at the same time")
+	f.BoolVar(&o.json, "json", false, "print the record of each trial as a line of JSON instead of the table")
+	f.BoolVar(&o.quiet, "quiet", false, "print nothing but errors")
+	return cmd
+}
+
+// readExperiment returns the text of a file, or of a built-in experiment of
+// that name.
+func readExperiment(name string) (text string, err error) {
+	b, err := os.ReadFile(name)
+	if err == nil {
+		return string(b), nil
+	}
+	if builtin, builtinErr := builtinExperiments.ReadFile(path.Join("experiments", name+".toml")); builtinErr == nil && errors.Is(err, fs.ErrNotExist) {
+		return string(builtin), nil
+	}
+	return "", err
+}
+
+func (o *runOptions) run(cmd *cobra.Command, name string) error {
+	ctx := cmd.Context()
+	if o.isolation != launch.Process && o.isolation != launch.InProc {
+		return fmt.Errorf("--isolation %s is not possible, must be %s or %s", o.isolation, launch.Process, launch.InProc)
+	}
+	if o.workers < 1 {
+		return fmt.Errorf("--workers %d is not possible, must be at least 1", o.workers)
+	}
+	text, err := readExperiment(name)
+	if err != nil {
+		return err
+	}
+	file, err := experiment.Parse(name, text, o.set)
+	if err != nil {
+		return err
+	}
+	catalogue, err := newCatalogue(ctx, cmd.ErrOrStderr(), nil)
+	if err != nil {
+		return err
+	}
+	for _, p := range file.Plugins() {
+		if err := catalogue.Add(ctx, p); err != nil {
+			return err
+		}
+	}
+	e, err := file.Resolve(catalogue.Lookup)
+	if err != nil {
+		return err
+	}
+	if o.seeds != "" {
+		if e.Seeds, err = parseSeeds(o.seeds); err != nil {
+			return err
+		}
+	}
+	problems, methods, err := o.selection(e)
+	if err != nil {
+		return err
+	}
+	dir := o.out
+	if dir == "" {
+		dir = filepath.Join("results", e.Name)
+	}
+	store, err := results.Open(dir, e)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	todo, total := pending(e, problems, methods, store)
+	failed, err := o.runTrials(cmd, catalogue, e, todo, total, store)
+	if err != nil {
+		return err
+	}
+	return o.summarise(cmd, name, dir, failed, total)
+}
+
+func parseSeeds(text string) ([]uint64, error) {
+	bad := fmt.Errorf("--seeds %s is not possible, want FIRST:END such as 0:10 or a list such as 3,5,8", text)
+	if first, end, ok := strings.Cut(text, ":"); ok {
+		a, err1 := strconv.ParseUint(first, 10, 64)
+		b, err2 := strconv.ParseUint(end, 10, 64)
+		if err1 != nil || err2 != nil || b <= a || b-a > 1e7 {
+			return nil, bad
+		}
+		return experiment.Range(a, b), nil
+	}
+	var list []uint64
+	for word := range strings.SplitSeq(text, ",") {
+		n, err := strconv.ParseUint(strings.TrimSpace(word), 10, 64)
+		if err != nil || slices.Contains(list, n) {
+			return nil, bad
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}
+
+// selection applies --only.
+func (o *runOptions) selection(e *experiment.Experiment) (problems, methods []string, err error) {
+	for _, p := range e.Problems {
+		problems = append(problems, p.Name)
+	}
+	for _, m := range e.Methods {
+		methods = append(methods, m.Name)
+	}
+	for _, only := range o.only {
+		what, names, ok := strings.Cut(only, "=")
+		of := map[string]*[]string{"problem": &problems, "method": &methods}[what]
+		if !ok || of == nil {
+			return nil, nil, fmt.Errorf("--only %s is not possible, want problem=A,B or method=C", only)
+		}
+		var kept []string
+		// A name may hold a comma itself.
+		for rest := names; rest != ""; {
+			name := ""
+			for _, n := range *of {
+				if (rest == n || strings.HasPrefix(rest, n+",")) && len(n) > len(name) {
+					name = n
+				}
+			}
+			if name == "" {
+				wanted, _, _ := strings.Cut(rest, ",")
+				hint := ""
+				if nearest := experiment.Nearest(wanted, *of); nearest != "" {
+					hint = fmt.Sprintf("; did you mean %q?", nearest)
+				}
+				return nil, nil, fmt.Errorf("--only %s: there is no %s %q%s", only, what, wanted, hint)
+			}
+			kept = append(kept, name)
+			rest = strings.TrimPrefix(strings.TrimPrefix(rest, name), ",")
+		}
+		*of = kept
+	}
+	return problems, methods, nil
+}
+
+// pending returns the trials that are not done, and the number of all. Seeds
+// come first, so that after an interruption all methods have had as many.
+func pending(e *experiment.Experiment, problems, methods []string, store *results.Store) (todo []trial.Spec, total int) {
+	for _, seed := range e.Seeds {
+		for i := range e.Problems {
+			for j := range e.Methods {
+				if !slices.Contains(problems, e.Problems[i].Name) || !slices.Contains(methods, e.Methods[j].Name) {
+					continue
+				}
+				total++
+				spec := trial.Spec{Experiment: e, Problem: &e.Problems[i], Method: &e.Methods[j], Seed: seed}
+				if !store.Done(spec.Key()) {
+					todo = append(todo, spec)
+				}
+			}
+		}
+	}
+	return todo, total
+}
+
+// runTrials runs trials on several workers and stores their records. It
+// returns the number of trials that could not be run.
+func (o *runOptions) runTrials(cmd *cobra.Command, catalogue *launch.Catalogue, e *experiment.Experiment, todo []trial.Spec, total int, store *results.Store) (failed int, err error) {
+	progress := newProgress(total, total-len(todo), o.quiet)
+	defer progress.stop()
+	log, err := newLog(consoleLog(progress.output()))
+	if err != nil {
+		return 0, err
+	}
+	l, err := launch.New(catalogue, o.isolation, launch.PluginLog(log))
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	// Plugins end at once when we are interrupted, also those that hang.
+	stop := context.AfterFunc(cmd.Context(), l.Close)
+	defer stop()
+
+	ctx, cancel := context.WithCancelCause(cmd.Context())
+	defer cancel(nil)
+	specs := make(chan trial.Spec)
+	records := make(chan *trial.Record)
+	var workers sync.WaitGroup
+	for range min(o.workers, max(1, len(todo))) {
+		workers.Go(func() {
+			for spec := range specs {
+				records <- trial.Run(ctx, l, spec, nil)
+			}
+		})
+	}
+	go func() {
+		defer close(specs)
+		for _, spec := range todo {
+			select {
+			case specs <- spec:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	go func() {
+		workers.Wait()
+		close(records)
+	}()
+	out := json.NewEncoder(cmd.OutOrStdout())
+	for r := range records {
+		if ctx.Err() != nil {
+			continue // interrupted, or the disk is full: such a trial is run again
+		}
+		if r.Failed() {
+			failed++
+			log.Error().Str("problem", r.Problem).Str("method", r.Method).Uint64("seed", r.Seed).Str("status", r.Status).Msg(r.Error)
+		}
+		if err := store.Append(r); err != nil {
+			cancel(err)
+			continue
+		}
+		progress.done(failed)
+		if o.json {
+			_ = out.Encode(r)
+		}
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		if cmd.Context().Err() != nil {
+			return failed, cmd.Context().Err()
+		}
+		return failed, &exitError{exitFailed, cause.Error()}
+	}
+	return failed, nil
+}
+
+// summarise prints the table and what to do next.
+func (o *runOptions) summarise(cmd *cobra.Command, name, dir string, failed, total int) error {
+	if !o.json && !o.quiet {
+		s, err := results.Summarise(dir)
+		if err != nil {
+			return err
+		}
+		if err := s.Write(cmd.OutOrStdout(), "text"); err != nil {
+			return err
+		}
+	}
+	if failed > 0 {
+		return &exitError{exitFailed, fmt.Sprintf("%d of %d trials could not be run; their records in %s say why. Run again to try them once more", failed, total, dir)}
+	}
+	if !o.json && !o.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "\nResults are in %s.\n", dir)
+		if name == quickStart {
+			fmt.Fprintln(cmd.ErrOrStderr(), quickStartNext)
+		}
+	}
+	return nil
+}
+
+const quickStartNext = `
+The same solver, the same function: it wins when the function is a sum over the
+coordinates (g) and loses when these are mixed (f = g(Wx)). Try another noise:
+
+  go run ./runner run --set noise.plugin=isotropic --out results/isotropic
+  go run ./runner plugins`

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/unbraid/unbraid/runner/internal/results"
+)
+
+func newTableCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "table DIR",
+		Short: "Sum up the results in a folder",
+		Long: `Sum up the results in a folder: success rates, the median gap to the minimum, and
+the median number of queries to success (a dash where fewer than half succeed).
+
+Formats: text has a line for each problem and method; markdown and latex have
+methods as rows and problems as columns, with the share of recovered directions
+in brackets; csv and json have every figure.`,
+		Example: "  unbraid table results/quick-start\n  unbraid table results/quick-start --format markdown",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := results.Summarise(args[0])
+			if err != nil {
+				return err
+			}
+			return s.Write(cmd.OutOrStdout(), format)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "text", strings.Join(results.Formats, ", "))
+	return cmd
+}

@@ -1,0 +1,447 @@
+// Package sdk turns a component into a process and back.
+//
+// A plugin is an executable whose main function calls Main with its
+// components. The runner starts it with "serve KIND/NAME", and Start and
+// Process.Open give the runner an object that behaves like the component
+// itself. Everything rides on hashicorp/go-plugin: handshake, protocol
+// version, mutual TLS and health; see internal/wire/component.proto for what
+// is said on the stream.
+package sdk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"github.com/hashicorp/go-plugin"
+	"github.com/unbraid/unbraid/core"
+	"github.com/unbraid/unbraid/sdk/internal/wire"
+	"gonum.org/v1/gonum/mat"
+	"google.golang.org/grpc"
+)
+
+// ProtocolVersion is the version of the protocol that this package speaks.
+const ProtocolVersion = 1
+
+// handshake keeps people from starting a plugin by hand and wondering.
+var handshake = plugin.HandshakeConfig{
+	ProtocolVersion:  ProtocolVersion,
+	MagicCookieKey:   "UNBRAID_PLUGIN",
+	MagicCookieValue: "a braid of one-dimensional functions",
+}
+
+const (
+	pluginName  = "component"
+	windowBytes = 4 << 20 // room for a whole batch under way without waiting for the reader
+	bufferBytes = 256 << 10
+)
+
+// Main is the main function of a plugin: it answers "describe" with what is in
+// the executable, as JSON, and "serve KIND/NAME" by serving that component. It
+// does not return.
+func Main(components ...core.Component) {
+	if err := Run(os.Args[1:], components); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(2)
+	}
+	os.Exit(0)
+}
+
+// Run carries out the command that Main was given.
+func Run(args []string, components []core.Component) error {
+	if len(args) == 1 && args[0] == "describe" {
+		return describe(os.Stdout, components)
+	}
+	if len(args) == 2 && args[0] == "serve" {
+		for i := range components {
+			if components[i].ID() == args[1] {
+				Serve(&components[i])
+				return nil
+			}
+		}
+		return fmt.Errorf("there is no %s in this executable, which holds %s", args[1], list(components))
+	}
+	return fmt.Errorf("this is an unbraid plugin with %s; name it in an experiment file, under [plugins], and let unbraid start it. It answers \"describe\" and \"serve KIND/NAME\"", list(components))
+}
+
+func list(components []core.Component) string {
+	ids := make([]string, len(components))
+	for i := range components {
+		ids[i] = components[i].ID()
+	}
+	return strings.Join(ids, ", ")
+}
+
+// catalogue is what "describe" prints on a line of its own.
+type catalogue struct {
+	Protocol   int                `json:"unbraid_protocol"`
+	Components []core.Description `json:"components"`
+}
+
+func describe(w io.Writer, components []core.Component) error {
+	c := catalogue{Protocol: ProtocolVersion}
+	for i := range components {
+		d := components[i].Description
+		for j := range d.Params {
+			d.Params[j].Default = jsonParams(d.Params[j].Default)
+		}
+		c.Components = append(c.Components, d)
+	}
+	b, err := json.Marshal(c)
+	if err == nil {
+		// A new line first, in case something was printed before.
+		_, err = fmt.Fprintf(w, "\n%s\n", b)
+	}
+	return err
+}
+
+// Serve serves one component to the runner that started this process and
+// returns when the runner is done with it. When the runner dies, so does this
+// process.
+func Serve(c *core.Component) {
+	slog.SetDefault(slog.New(logHandler(os.Stderr)))
+	go dieWithRunner(os.Stdin)
+	plugin.Serve(&plugin.ServeConfig{
+		HandshakeConfig: handshake,
+		Plugins:         plugin.PluginSet{pluginName: &grpcPlugin{component: c}},
+		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
+			return grpc.NewServer(append(opts, serverOptions()...)...)
+		},
+		Logger: quietLogger(),
+	})
+}
+
+func serverOptions() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(math.MaxInt32), grpc.MaxSendMsgSize(math.MaxInt32),
+		grpc.InitialWindowSize(windowBytes), grpc.InitialConnWindowSize(windowBytes),
+		grpc.ReadBufferSize(bufferBytes), grpc.WriteBufferSize(bufferBytes),
+	}
+}
+
+// dieWithRunner ends the process when its standard input ends: the runner
+// holds the other end of that pipe as long as it lives, however it dies.
+func dieWithRunner(stdin io.Reader) {
+	_, _ = io.Copy(io.Discard, stdin)
+	// Nobody is left to remove the folder of the socket.
+	if dir := os.Getenv(plugin.EnvUnixSocketDir); strings.HasPrefix(filepath.Base(dir), "plugin-dir") {
+		_ = os.RemoveAll(dir)
+	}
+	os.Exit(0)
+}
+
+// grpcPlugin joins our service with go-plugin, on both sides.
+type grpcPlugin struct {
+	plugin.NetRPCUnsupportedPlugin
+	component *core.Component // nil in the runner
+}
+
+var _ plugin.GRPCPlugin = (*grpcPlugin)(nil)
+
+func (p *grpcPlugin) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
+	wire.RegisterComponentServer(s, &server{component: p.component})
+	return nil
+}
+
+func (p *grpcPlugin) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, c *grpc.ClientConn) (any, error) {
+	return wire.NewComponentClient(c), nil
+}
+
+type server struct {
+	wire.UnimplementedComponentServer
+	component *core.Component
+}
+
+// Session serves one instance: a request, an answer, until the stream ends.
+func (s *server) Session(stream wire.Component_SessionServer) error {
+	in := &instance{stream: stream}
+	defer in.close()
+	for {
+		request, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		answer, err := s.answer(in, request)
+		if err != nil {
+			answer = toFault(err)
+		}
+		if err := stream.Send(answer); err != nil {
+			return err
+		}
+	}
+}
+
+// answer carries out a request; a panic of the component becomes an error.
+func (s *server) answer(in *instance, request *wire.Frame) (answer *wire.Frame, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			answer, err = nil, fmt.Errorf("%w: %v\n%s", core.ErrPanic, p, panicOrigin(debug.Stack()))
+		}
+	}()
+	if request.Op != wire.Op_OPEN {
+		return in.handle(request)
+	}
+	values, env, err := readOpen(request, in)
+	if err != nil {
+		return nil, err
+	}
+	if in.component, err = s.component.Make(values, env); err != nil {
+		return nil, err
+	}
+	return factsFrame(in.component)
+}
+
+// panicOrigin returns the part of a stack that names the place of the panic.
+func panicOrigin(stack []byte) string {
+	lines := strings.Split(string(stack), "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "panic(") && i+4 <= len(lines) {
+			lines = lines[i+2:]
+			break
+		}
+	}
+	return strings.Join(lines[:min(6, len(lines))], "\n")
+}
+
+// instance is a component in use on a stream.
+type instance struct {
+	stream    wire.Component_SessionServer
+	component any
+	x, z, xi  core.Buffer
+	dst       core.Buffer
+}
+
+func (in *instance) close() {
+	if c, ok := in.component.(io.Closer); ok {
+		_ = c.Close()
+	}
+}
+
+func result(matrices ...*wire.Matrix) *wire.Frame {
+	return &wire.Frame{Op: wire.Op_RESULT, Matrices: matrices}
+}
+
+func resultJSON(v any, matrices ...*wire.Matrix) (*wire.Frame, error) {
+	b, err := json.Marshal(v)
+	return &wire.Frame{Op: wire.Op_RESULT, Json: b, Matrices: matrices}, err
+}
+
+func (in *instance) handle(f *wire.Frame) (*wire.Frame, error) {
+	ctx := in.stream.Context()
+	switch c := in.component.(type) {
+	case core.Objective:
+		if f.Op == wire.Op_EVALUATE {
+			return in.evaluate(ctx, c, f)
+		}
+	case core.Noise:
+		if f.Op == wire.Op_APPLY {
+			return in.apply(ctx, c, f)
+		}
+	case core.Hessian:
+		return in.hessian(ctx, c, f)
+	case core.Estimator:
+		return in.estimator(ctx, c, f)
+	case core.Solver:
+		return in.solver(ctx, c, f)
+	}
+	return nil, fmt.Errorf("%w: %s is not a request for a %T", core.ErrShape, f.Op, in.component)
+}
+
+func (in *instance) evaluate(ctx context.Context, c core.Objective, f *wire.Frame) (*wire.Frame, error) {
+	x, err := wire.UnpackBuffer(&in.x, f.At(0))
+	if err != nil || x == nil {
+		return result(&wire.Matrix{}), err
+	}
+	rows, _ := x.Dims()
+	values := in.dst.Dense(1, rows)
+	err = c.Evaluate(ctx, values.RawMatrix().Data, x)
+	return result(wire.Pack(values)), err
+}
+
+func (in *instance) apply(ctx context.Context, c core.Noise, f *wire.Frame) (*wire.Frame, error) {
+	z, err := wire.UnpackBuffer(&in.z, f.At(0))
+	if err != nil {
+		return nil, err
+	}
+	xi, err := wire.UnpackBuffer(&in.xi, f.At(1))
+	if err != nil {
+		return nil, err
+	}
+	if z == nil || xi == nil {
+		return nil, fmt.Errorf("%w: APPLY needs drift and normals", core.ErrShape)
+	}
+	dst := in.dst.Dense(z.Dims())
+	err = c.Apply(ctx, dst, z, xi)
+	return result(wire.Pack(dst)), err
+}
+
+// end is the JSON of the answer to ASK.
+type end struct {
+	Reason string `json:"reason,omitempty"` // why there is nothing more to ask
+}
+
+func (in *instance) solver(ctx context.Context, c core.Solver, f *wire.Frame) (*wire.Frame, error) {
+	switch f.Op {
+	case wire.Op_ASK:
+		x, err := in.tellAsk(ctx, c, f)
+		if err != nil {
+			return nil, err
+		}
+		if x != nil && !x.IsEmpty() {
+			return result(wire.Pack(x)), nil
+		}
+		var e end
+		if explainer, ok := c.(core.Explainer); ok {
+			e.Reason = explainer.Reason()
+		}
+		return resultJSON(e, &wire.Matrix{})
+	case wire.Op_SPENT:
+		l, ok := c.(core.BudgetListener)
+		if !ok {
+			return result(), nil
+		}
+		values, err := wire.UnpackRow(f.At(0))
+		if err == nil {
+			err = l.BudgetSpent(ctx, values)
+		}
+		return result(), err
+	}
+	return nil, fmt.Errorf("%w: %s is not a request for a solver", core.ErrShape, f.Op)
+}
+
+// tellAsk hands over the values that came with an ASK, if any, and asks.
+func (in *instance) tellAsk(ctx context.Context, c core.AskTeller, f *wire.Frame) (*mat.Dense, error) {
+	values, err := wire.UnpackBuffer(&in.z, f.At(0))
+	if err != nil {
+		return nil, err
+	}
+	if values != nil {
+		if err := c.Tell(ctx, values.RawMatrix().Data); err != nil {
+			return nil, err
+		}
+	}
+	return c.Ask(ctx)
+}
+
+func (in *instance) hessian(ctx context.Context, c core.Hessian, f *wire.Frame) (*wire.Frame, error) {
+	switch f.Op {
+	case wire.Op_COST:
+		var directions int
+		if err := decodeJSON(f.Json, &directions); err != nil {
+			return nil, err
+		}
+		return resultJSON(c.Cost(directions))
+	case wire.Op_BEGIN:
+		m, err := unpackAll(f, 2)
+		if err == nil {
+			err = c.Begin(ctx, core.HessianQuery{X: m[0], V: m[1]})
+		}
+		return result(), err
+	case wire.Op_ASK:
+		x, err := in.tellAsk(ctx, c, f)
+		return result(wire.Pack(x)), err
+	case wire.Op_HESSIANS:
+		found, err := c.Hessians(ctx)
+		if err != nil {
+			return nil, err
+		}
+		answer := result()
+		for _, h := range found {
+			answer.Matrices = append(answer.Matrices, wire.Pack(mat.DenseCopyOf(h)))
+		}
+		return answer, nil
+	}
+	return nil, fmt.Errorf("%w: %s is not a request for a hessian", core.ErrShape, f.Op)
+}
+
+// What an estimator needs, in the JSON of the answer to NEED.
+const (
+	needHessians = "hessians"
+	needPoints   = "points"
+	needNothing  = "done"
+)
+
+func (in *instance) estimator(ctx context.Context, c core.Estimator, f *wire.Frame) (*wire.Frame, error) {
+	switch f.Op {
+	case wire.Op_NEED:
+		if err := tellEstimator(ctx, c, f); err != nil {
+			return nil, err
+		}
+		need, err := c.Ask(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case need.Hessians != nil:
+			return resultJSON(needHessians, wire.Pack(need.Hessians.X), wire.Pack(need.Hessians.V))
+		case need.Points != nil:
+			return resultJSON(needPoints, wire.Pack(need.Points))
+		}
+		return resultJSON(needNothing)
+	case wire.Op_STRUCTURE:
+		s, err := c.Structure(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return resultJSON(s.Certificate, wire.Pack(s.W), wire.Pack(s.Inverse))
+	}
+	return nil, fmt.Errorf("%w: %s is not a request for an estimator", core.ErrShape, f.Op)
+}
+
+func tellEstimator(ctx context.Context, c core.Estimator, f *wire.Frame) error {
+	var answered bool
+	if err := decodeJSON(f.Json, &answered); err != nil || !answered {
+		return err
+	}
+	var a core.Answer
+	for i := range f.Matrices {
+		x, err := wire.Unpack(f.At(i))
+		if err != nil {
+			return err
+		}
+		switch {
+		case i == 0 && x != nil:
+			a.Values = x.RawMatrix().Data
+		case i > 0:
+			h, err := symmetric(x)
+			if err != nil {
+				return err
+			}
+			a.Hessians = append(a.Hessians, h)
+		}
+	}
+	return c.Tell(ctx, a)
+}
+
+func symmetric(x *mat.Dense) (*mat.SymDense, error) {
+	if x == nil || x.RawMatrix().Rows != x.RawMatrix().Cols {
+		return nil, fmt.Errorf("%w: a Hessian that is not square", core.ErrShape)
+	}
+	return mat.NewSymDense(x.RawMatrix().Rows, x.RawMatrix().Data), nil
+}
+
+// Apply makes the instance the noise model of a served solver: it asks the
+// runner, which may well ask another process.
+func (in *instance) Apply(_ context.Context, dst, z, xi *mat.Dense) error {
+	if err := in.stream.Send(&wire.Frame{Op: wire.Op_NOISE, Matrices: []*wire.Matrix{wire.Pack(z), wire.Pack(xi)}}); err != nil {
+		return err
+	}
+	answer, err := in.stream.Recv()
+	if err != nil {
+		return err
+	}
+	if answer.Op == wire.Op_FAULT {
+		return fromFault("noise", answer.Fault)
+	}
+	return wire.UnpackTo(dst.RawMatrix().Data, answer.At(0))
+}
