@@ -16,6 +16,8 @@ import (
 
 // session is the runner's end of an instance in another process.
 type session struct {
+	plane     wire.Plane
+	noSegment bool // the plugin cannot share memory
 	component string
 	stream    wire.Component_SessionClient
 	cancel    context.CancelFunc
@@ -70,6 +72,7 @@ func (s *session) exchange(ctx context.Context, request *wire.Frame) (*wire.Fram
 	if err == nil || errors.Is(err, io.EOF) {
 		var answer *wire.Frame
 		if answer, err = s.stream.Recv(); err == nil {
+			s.plane.Begin()
 			if answer.Op == wire.Op_FAULT {
 				return nil, fromFault(s.component, answer.Fault)
 			}
@@ -82,11 +85,43 @@ func (s *session) exchange(ctx context.Context, request *wire.Frame) (*wire.Fram
 	return nil, s.explain(err)
 }
 
+// prepare comes before a request is packed. It attaches shared memory, or more
+// of it, once frames have been larger than what there is.
+func (s *session) prepare(ctx context.Context) error {
+	s.plane.Begin()
+	size := s.plane.Missing()
+	if size == 0 || s.noSegment {
+		return nil
+	}
+	segment, err := wire.NewSegment(size)
+	if err != nil {
+		s.noSegment = true // the stream alone always works
+		return nil
+	}
+	b, err := json.Marshal(segment)
+	if err != nil {
+		return err
+	}
+	_, err = s.exchange(ctx, &wire.Frame{Op: wire.Op_ATTACH, Json: b})
+	segment.Opened()
+	var refused *RemoteError
+	switch {
+	case errors.As(err, &refused):
+		s.noSegment = true
+	case err != nil:
+		return err
+	default:
+		s.plane.Attach(segment)
+	}
+	return nil
+}
+
 // Close ends the instance; the process goes on.
 func (s *session) Close() error {
 	s.close.Do(func() {
 		_ = s.stream.CloseSend()
 		s.cancel()
+		s.plane.Detach()
 	})
 	return nil
 }
@@ -100,7 +135,7 @@ func (s *session) wrap(kind core.Kind, ready *wire.Frame, noise core.Noise) (any
 	if err := decodeJSON(ready.Json, &known); err != nil {
 		return nil, err
 	}
-	m, err := unpackAll(ready, 4)
+	m, err := unpackAll(&s.plane, ready, 4)
 	if err != nil {
 		return nil, err
 	}
@@ -144,14 +179,17 @@ var _ core.Known = (*remoteObjective)(nil)
 func (o *remoteObjective) Facts() core.Facts { return o.facts }
 
 func (o *remoteObjective) Evaluate(ctx context.Context, dst []float64, x *mat.Dense) error {
-	answer, err := o.exchange(ctx, &wire.Frame{Op: wire.Op_EVALUATE, Matrices: []*wire.Matrix{wire.Pack(x)}})
+	if err := o.prepare(ctx); err != nil {
+		return err
+	}
+	answer, err := o.exchange(ctx, &wire.Frame{Op: wire.Op_EVALUATE, Matrices: []*wire.Matrix{o.plane.Pack(x)}})
 	if err != nil {
 		return err
 	}
-	if n := len(answer.At(0).GetData()) / 8; n != len(dst) {
-		return o.shapeError("%d values for %d points", n, len(dst))
+	if m := answer.At(0); int(m.GetRows())*int(m.GetCols()) != len(dst) {
+		return o.shapeError("%d values for %d points", int(m.GetRows())*int(m.GetCols()), len(dst))
 	}
-	return wire.UnpackTo(dst, answer.At(0))
+	return o.plane.UnpackTo(dst, answer.At(0))
 }
 
 type remoteNoise struct{ *session }
@@ -159,7 +197,10 @@ type remoteNoise struct{ *session }
 var _ core.Noise = (*remoteNoise)(nil)
 
 func (n *remoteNoise) Apply(ctx context.Context, dst, z, xi *mat.Dense) error {
-	answer, err := n.exchange(ctx, &wire.Frame{Op: wire.Op_APPLY, Matrices: []*wire.Matrix{wire.Pack(z), wire.Pack(xi)}})
+	if err := n.prepare(ctx); err != nil {
+		return err
+	}
+	answer, err := n.exchange(ctx, &wire.Frame{Op: wire.Op_APPLY, Matrices: []*wire.Matrix{n.plane.Pack(z), n.plane.Pack(xi)}})
 	if err != nil {
 		return err
 	}
@@ -167,7 +208,7 @@ func (n *remoteNoise) Apply(ctx context.Context, dst, z, xi *mat.Dense) error {
 	if m := answer.At(0); int(m.GetRows()) != rows || int(m.GetCols()) != cols {
 		return n.shapeError("noise of %d x %d for a drift of %d x %d", m.GetRows(), m.GetCols(), rows, cols)
 	}
-	return wire.UnpackTo(dst.RawMatrix().Data, answer.At(0))
+	return n.plane.UnpackTo(dst.RawMatrix().Data, answer.At(0))
 }
 
 // remoteFactored is a remote noise model that said once what it does.
@@ -205,7 +246,10 @@ func (a *asking) Tell(_ context.Context, f []float64) error {
 }
 
 func (a *asking) ask(ctx context.Context) (*mat.Dense, *wire.Frame, error) {
-	request := &wire.Frame{Op: wire.Op_ASK, Matrices: []*wire.Matrix{wire.PackRow(a.values)}}
+	if err := a.prepare(ctx); err != nil {
+		return nil, nil, err
+	}
+	request := &wire.Frame{Op: wire.Op_ASK, Matrices: []*wire.Matrix{a.plane.PackRow(a.values)}}
 	a.values = a.values[:0]
 	for {
 		answer, err := a.exchange(ctx, request)
@@ -216,7 +260,7 @@ func (a *asking) ask(ctx context.Context) (*mat.Dense, *wire.Frame, error) {
 			request = a.applyNoise(ctx, answer)
 			continue
 		}
-		x, err := wire.UnpackBuffer(&a.batch, answer.At(0))
+		x, err := a.plane.UnpackBuffer(&a.batch, answer.At(0))
 		a.rows = 0
 		if x != nil {
 			a.rows, _ = x.Dims()
@@ -227,11 +271,11 @@ func (a *asking) ask(ctx context.Context) (*mat.Dense, *wire.Frame, error) {
 
 // applyNoise answers a solver that asks for noise.
 func (a *asking) applyNoise(ctx context.Context, f *wire.Frame) *wire.Frame {
-	z, err := wire.UnpackBuffer(&a.z, f.At(0))
+	z, err := a.plane.UnpackBuffer(&a.z, f.At(0))
 	if err != nil {
 		return toFault(err)
 	}
-	xi, err := wire.UnpackBuffer(&a.xi, f.At(1))
+	xi, err := a.plane.UnpackBuffer(&a.xi, f.At(1))
 	if err != nil {
 		return toFault(err)
 	}
@@ -242,7 +286,8 @@ func (a *asking) applyNoise(ctx context.Context, f *wire.Frame) *wire.Frame {
 	if err := a.noise.Apply(ctx, dst, z, xi); err != nil {
 		return toFault(err)
 	}
-	return result(wire.Pack(dst))
+	a.plane.Begin()
+	return result(a.plane.Pack(dst))
 }
 
 type remoteSolver struct {
@@ -268,7 +313,10 @@ func (s *remoteSolver) Ask(ctx context.Context) (*mat.Dense, error) {
 }
 
 func (s *remoteSolver) BudgetSpent(ctx context.Context, f []float64) error {
-	_, err := s.exchange(ctx, &wire.Frame{Op: wire.Op_SPENT, Matrices: []*wire.Matrix{wire.PackRow(f)}})
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	_, err := s.exchange(ctx, &wire.Frame{Op: wire.Op_SPENT, Matrices: []*wire.Matrix{s.plane.PackRow(f)}})
 	return err
 }
 
@@ -293,7 +341,10 @@ func (h *remoteHessian) Cost(directions int) int {
 }
 
 func (h *remoteHessian) Begin(ctx context.Context, q core.HessianQuery) error {
-	_, err := h.exchange(ctx, &wire.Frame{Op: wire.Op_BEGIN, Matrices: []*wire.Matrix{wire.Pack(q.X), wire.Pack(q.V)}})
+	if err := h.prepare(ctx); err != nil {
+		return err
+	}
+	_, err := h.exchange(ctx, &wire.Frame{Op: wire.Op_BEGIN, Matrices: []*wire.Matrix{h.plane.Pack(q.X), h.plane.Pack(q.V)}})
 	return err
 }
 
@@ -309,7 +360,7 @@ func (h *remoteHessian) Hessians(ctx context.Context) ([]*mat.SymDense, error) {
 	}
 	found := make([]*mat.SymDense, len(answer.Matrices))
 	for i := range found {
-		x, err := wire.Unpack(answer.At(i))
+		x, err := h.plane.Unpack(answer.At(i))
 		if err != nil {
 			return nil, err
 		}
@@ -327,10 +378,13 @@ type remoteEstimator struct {
 
 var _ core.Estimator = (*remoteEstimator)(nil)
 
-func (e *remoteEstimator) Tell(_ context.Context, a core.Answer) error {
-	e.told = &wire.Frame{Op: wire.Op_NEED, Json: []byte("true"), Matrices: []*wire.Matrix{wire.PackRow(a.Values)}}
+func (e *remoteEstimator) Tell(ctx context.Context, a core.Answer) error {
+	if err := e.prepare(ctx); err != nil {
+		return err
+	}
+	e.told = &wire.Frame{Op: wire.Op_NEED, Json: []byte("true"), Matrices: []*wire.Matrix{e.plane.PackRow(a.Values)}}
 	for _, h := range a.Hessians {
-		e.told.Matrices = append(e.told.Matrices, wire.Pack(mat.DenseCopyOf(h)))
+		e.told.Matrices = append(e.told.Matrices, e.plane.Pack(mat.DenseCopyOf(h)))
 	}
 	return nil
 }
@@ -349,7 +403,7 @@ func (e *remoteEstimator) Ask(ctx context.Context) (core.Need, error) {
 	if err := decodeJSON(answer.Json, &what); err != nil {
 		return core.Need{}, err
 	}
-	m, err := unpackAll(answer, 2)
+	m, err := unpackAll(&e.plane, answer, 2)
 	if err != nil {
 		return core.Need{}, err
 	}
@@ -373,7 +427,7 @@ func (e *remoteEstimator) Structure(ctx context.Context) (*core.Structure, error
 	if err := decodeJSON(answer.Json, &s.Certificate); err != nil {
 		return nil, err
 	}
-	m, err := unpackAll(answer, 2)
+	m, err := unpackAll(&e.plane, answer, 2)
 	if err != nil {
 		return nil, err
 	}

@@ -189,7 +189,11 @@ func (s *server) answer(in *instance, request *wire.Frame) (answer *wire.Frame, 
 			answer, err = nil, fmt.Errorf("%w: %v\n%s", core.ErrPanic, p, panicOrigin(debug.Stack()))
 		}
 	}()
-	if request.Op != wire.Op_OPEN {
+	switch request.Op {
+	case wire.Op_OPEN:
+	case wire.Op_ATTACH:
+		return in.attach(request)
+	default:
 		return in.handle(request)
 	}
 	values, env, err := readOpen(request, in)
@@ -216,6 +220,7 @@ func panicOrigin(stack []byte) string {
 
 // instance is a component in use on a stream.
 type instance struct {
+	plane     wire.Plane
 	stream    wire.Component_SessionServer
 	component any
 	x, z, xi  core.Buffer
@@ -226,6 +231,21 @@ func (in *instance) close() {
 	if c, ok := in.component.(io.Closer); ok {
 		_ = c.Close()
 	}
+	in.plane.Detach()
+}
+
+// attach maps the shared memory that the runner offers.
+func (in *instance) attach(f *wire.Frame) (*wire.Frame, error) {
+	var offered wire.Segment
+	if err := decodeJSON(f.Json, &offered); err != nil {
+		return nil, err
+	}
+	s, err := wire.OpenSegment(offered.Path, offered.Size)
+	if err != nil {
+		return nil, err
+	}
+	in.plane.Attach(s)
+	return result(), nil
 }
 
 func result(matrices ...*wire.Matrix) *wire.Frame {
@@ -238,6 +258,7 @@ func resultJSON(v any, matrices ...*wire.Matrix) (*wire.Frame, error) {
 }
 
 func (in *instance) handle(f *wire.Frame) (*wire.Frame, error) {
+	in.plane.Begin()
 	ctx := in.stream.Context()
 	switch c := in.component.(type) {
 	case core.Objective:
@@ -259,22 +280,23 @@ func (in *instance) handle(f *wire.Frame) (*wire.Frame, error) {
 }
 
 func (in *instance) evaluate(ctx context.Context, c core.Objective, f *wire.Frame) (*wire.Frame, error) {
-	x, err := wire.UnpackBuffer(&in.x, f.At(0))
+	x, err := in.plane.UnpackBuffer(&in.x, f.At(0))
 	if err != nil || x == nil {
 		return result(&wire.Matrix{}), err
 	}
 	rows, _ := x.Dims()
 	values := in.dst.Dense(1, rows)
 	err = c.Evaluate(ctx, values.RawMatrix().Data, x)
-	return result(wire.Pack(values)), err
+	in.plane.Begin()
+	return result(in.plane.Pack(values)), err
 }
 
 func (in *instance) apply(ctx context.Context, c core.Noise, f *wire.Frame) (*wire.Frame, error) {
-	z, err := wire.UnpackBuffer(&in.z, f.At(0))
+	z, err := in.plane.UnpackBuffer(&in.z, f.At(0))
 	if err != nil {
 		return nil, err
 	}
-	xi, err := wire.UnpackBuffer(&in.xi, f.At(1))
+	xi, err := in.plane.UnpackBuffer(&in.xi, f.At(1))
 	if err != nil {
 		return nil, err
 	}
@@ -283,7 +305,8 @@ func (in *instance) apply(ctx context.Context, c core.Noise, f *wire.Frame) (*wi
 	}
 	dst := in.dst.Dense(z.Dims())
 	err = c.Apply(ctx, dst, z, xi)
-	return result(wire.Pack(dst)), err
+	in.plane.Begin()
+	return result(in.plane.Pack(dst)), err
 }
 
 // end is the JSON of the answer to ASK.
@@ -299,7 +322,7 @@ func (in *instance) solver(ctx context.Context, c core.Solver, f *wire.Frame) (*
 			return nil, err
 		}
 		if x != nil && !x.IsEmpty() {
-			return result(wire.Pack(x)), nil
+			return result(in.plane.Pack(x)), nil
 		}
 		var e end
 		if explainer, ok := c.(core.Explainer); ok {
@@ -311,7 +334,7 @@ func (in *instance) solver(ctx context.Context, c core.Solver, f *wire.Frame) (*
 		if !ok {
 			return result(), nil
 		}
-		values, err := wire.UnpackRow(f.At(0))
+		values, err := in.plane.UnpackRow(f.At(0))
 		if err == nil {
 			err = l.BudgetSpent(ctx, values)
 		}
@@ -322,7 +345,7 @@ func (in *instance) solver(ctx context.Context, c core.Solver, f *wire.Frame) (*
 
 // tellAsk hands over the values that came with an ASK, if any, and asks.
 func (in *instance) tellAsk(ctx context.Context, c core.AskTeller, f *wire.Frame) (*mat.Dense, error) {
-	values, err := wire.UnpackBuffer(&in.z, f.At(0))
+	values, err := in.plane.UnpackBuffer(&in.z, f.At(0))
 	if err != nil {
 		return nil, err
 	}
@@ -331,6 +354,7 @@ func (in *instance) tellAsk(ctx context.Context, c core.AskTeller, f *wire.Frame
 			return nil, err
 		}
 	}
+	defer in.plane.Begin() // what follows is the answer
 	return c.Ask(ctx)
 }
 
@@ -343,22 +367,23 @@ func (in *instance) hessian(ctx context.Context, c core.Hessian, f *wire.Frame) 
 		}
 		return resultJSON(c.Cost(directions))
 	case wire.Op_BEGIN:
-		m, err := unpackAll(f, 2)
+		m, err := unpackAll(&in.plane, f, 2)
 		if err == nil {
 			err = c.Begin(ctx, core.HessianQuery{X: m[0], V: m[1]})
 		}
 		return result(), err
 	case wire.Op_ASK:
 		x, err := in.tellAsk(ctx, c, f)
-		return result(wire.Pack(x)), err
+		return result(in.plane.Pack(x)), err
 	case wire.Op_HESSIANS:
 		found, err := c.Hessians(ctx)
 		if err != nil {
 			return nil, err
 		}
+		in.plane.Begin()
 		answer := result()
 		for _, h := range found {
-			answer.Matrices = append(answer.Matrices, wire.Pack(mat.DenseCopyOf(h)))
+			answer.Matrices = append(answer.Matrices, in.plane.Pack(mat.DenseCopyOf(h)))
 		}
 		return answer, nil
 	}
@@ -375,17 +400,18 @@ const (
 func (in *instance) estimator(ctx context.Context, c core.Estimator, f *wire.Frame) (*wire.Frame, error) {
 	switch f.Op {
 	case wire.Op_NEED:
-		if err := tellEstimator(ctx, c, f); err != nil {
+		if err := in.tellEstimator(ctx, c, f); err != nil {
 			return nil, err
 		}
 		need, err := c.Ask(ctx)
+		in.plane.Begin()
 		switch {
 		case err != nil:
 			return nil, err
 		case need.Hessians != nil:
-			return resultJSON(needHessians, wire.Pack(need.Hessians.X), wire.Pack(need.Hessians.V))
+			return resultJSON(needHessians, in.plane.Pack(need.Hessians.X), in.plane.Pack(need.Hessians.V))
 		case need.Points != nil:
-			return resultJSON(needPoints, wire.Pack(need.Points))
+			return resultJSON(needPoints, in.plane.Pack(need.Points))
 		}
 		return resultJSON(needNothing)
 	case wire.Op_STRUCTURE:
@@ -393,19 +419,19 @@ func (in *instance) estimator(ctx context.Context, c core.Estimator, f *wire.Fra
 		if err != nil {
 			return nil, err
 		}
-		return resultJSON(s.Certificate, wire.Pack(s.W), wire.Pack(s.Inverse))
+		return resultJSON(s.Certificate, in.plane.Pack(s.W), in.plane.Pack(s.Inverse))
 	}
 	return nil, fmt.Errorf("%w: %s is not a request for an estimator", core.ErrShape, f.Op)
 }
 
-func tellEstimator(ctx context.Context, c core.Estimator, f *wire.Frame) error {
+func (in *instance) tellEstimator(ctx context.Context, c core.Estimator, f *wire.Frame) error {
 	var answered bool
 	if err := decodeJSON(f.Json, &answered); err != nil || !answered {
 		return err
 	}
 	var a core.Answer
 	for i := range f.Matrices {
-		x, err := wire.Unpack(f.At(i))
+		x, err := in.plane.Unpack(f.At(i))
 		if err != nil {
 			return err
 		}
@@ -433,7 +459,8 @@ func symmetric(x *mat.Dense) (*mat.SymDense, error) {
 // Apply makes the instance the noise model of a served solver: it asks the
 // runner, which may well ask another process.
 func (in *instance) Apply(_ context.Context, dst, z, xi *mat.Dense) error {
-	if err := in.stream.Send(&wire.Frame{Op: wire.Op_NOISE, Matrices: []*wire.Matrix{wire.Pack(z), wire.Pack(xi)}}); err != nil {
+	in.plane.Begin()
+	if err := in.stream.Send(&wire.Frame{Op: wire.Op_NOISE, Matrices: []*wire.Matrix{in.plane.Pack(z), in.plane.Pack(xi)}}); err != nil {
 		return err
 	}
 	answer, err := in.stream.Recv()
@@ -443,5 +470,6 @@ func (in *instance) Apply(_ context.Context, dst, z, xi *mat.Dense) error {
 	if answer.Op == wire.Op_FAULT {
 		return fromFault("noise", answer.Fault)
 	}
-	return wire.UnpackTo(dst.RawMatrix().Data, answer.At(0))
+	in.plane.Begin()
+	return in.plane.UnpackTo(dst.RawMatrix().Data, answer.At(0))
 }

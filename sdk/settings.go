@@ -109,8 +109,9 @@ func openFrame(values map[string]any, env *core.Env) (*wire.Frame, error) {
 		s.Noise = noiseRemote
 	}
 	b, err := json.Marshal(s)
+	var p wire.Plane
 	return &wire.Frame{Op: wire.Op_OPEN, Json: b, Matrices: []*wire.Matrix{
-		wire.PackRow(env.Lower), wire.PackRow(env.Upper), wire.Pack(w), wire.Pack(inverse), wire.Pack(in), wire.Pack(out),
+		p.PackRow(env.Lower), p.PackRow(env.Upper), p.Pack(w), p.Pack(inverse), p.Pack(in), p.Pack(out),
 	}}, err
 }
 
@@ -127,7 +128,7 @@ func readOpen(f *wire.Frame, remote core.Noise) (map[string]any, *core.Env, erro
 		return nil, nil, fmt.Errorf("%w: the stream's key has %d hex digits", core.ErrShape, len(s.Stream))
 	}
 	copy(env.Stream[:], key)
-	m, err := unpackAll(f, 6)
+	m, err := unpackAll(&wire.Plane{}, f, 6)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -149,16 +150,17 @@ func readOpen(f *wire.Frame, remote core.Noise) (map[string]any, *core.Env, erro
 // factsFrame answers an OPEN frame with what is known of the instance.
 func factsFrame(instance any) (*wire.Frame, error) {
 	var known facts
+	var p wire.Plane
 	var matrices []*wire.Matrix
 	switch c := instance.(type) {
 	case core.Known:
 		k := c.Facts()
 		known.Minimum = (*number)(k.Minimum)
-		matrices = []*wire.Matrix{wire.PackRow(k.Lower), wire.PackRow(k.Upper), wire.PackRow(k.Minimiser), wire.Pack(k.Mix)}
+		matrices = []*wire.Matrix{p.PackRow(k.Lower), p.PackRow(k.Upper), p.PackRow(k.Minimiser), p.Pack(k.Mix)}
 	case core.FactoredNoise:
 		k := c.Factors()
 		known.Factored, known.NoiseNorm = true, k.Norm
-		matrices = []*wire.Matrix{wire.Pack(k.In), wire.Pack(k.Out)}
+		matrices = []*wire.Matrix{p.Pack(k.In), p.Pack(k.Out)}
 	}
 	b, err := json.Marshal(known)
 	return &wire.Frame{Op: wire.Op_RESULT, Json: b, Matrices: matrices}, err
@@ -172,11 +174,11 @@ func decodeJSON(b []byte, v any) error {
 }
 
 // unpackAll returns at least n matrices of a frame, nil for absent ones.
-func unpackAll(f *wire.Frame, n int) ([]*mat.Dense, error) {
+func unpackAll(p *wire.Plane, f *wire.Frame, n int) ([]*mat.Dense, error) {
 	out := make([]*mat.Dense, max(n, len(f.Matrices)))
 	for i := range out {
 		var err error
-		if out[i], err = wire.Unpack(f.At(i)); err != nil {
+		if out[i], err = p.Unpack(f.At(i)); err != nil {
 			return nil, err
 		}
 	}

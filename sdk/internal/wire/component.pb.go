@@ -43,7 +43,10 @@ const (
 	// json: Settings; matrices: lower, upper, W and inverse of the structure, In
 	// and Out of a factored noise. RESULT: json Facts; matrices: lower, upper,
 	// minimiser, mix (objective) or In, Out (noise with factors).
-	Op_OPEN     Op = 3
+	Op_OPEN Op = 3
+	// Moves the numbers of later frames into shared memory; json: Segment. A
+	// plugin that cannot do that answers FAULT and goes on without.
+	Op_ATTACH   Op = 4
 	Op_EVALUATE Op = 10 // objective. matrices: points. RESULT: values (1 row)
 	// Solver and hessian. matrices: values of the last batch, none at first.
 	// RESULT: matrices: the next batch, none when done; json: End.
@@ -68,6 +71,7 @@ var (
 		1:  "RESULT",
 		2:  "FAULT",
 		3:  "OPEN",
+		4:  "ATTACH",
 		10: "EVALUATE",
 		20: "ASK",
 		21: "SPENT",
@@ -84,6 +88,7 @@ var (
 		"RESULT":         1,
 		"FAULT":          2,
 		"OPEN":           3,
+		"ATTACH":         4,
 		"EVALUATE":       10,
 		"ASK":            20,
 		"SPENT":          21,
@@ -124,12 +129,16 @@ func (Op) EnumDescriptor() ([]byte, []int) {
 	return file_component_proto_rawDescGZIP(), []int{0}
 }
 
-// Matrix holds float64 numbers, row by row, each little-endian.
+// Matrix holds float64 numbers, row by row, each little-endian: in data or, if
+// shared, in the attached segment from offset on. Whoever has the turn may
+// write to all of the segment; its contents belong to the frame last sent.
 type Matrix struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Rows          uint32                 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
 	Cols          uint32                 `protobuf:"varint,2,opt,name=cols,proto3" json:"cols,omitempty"`
 	Data          []byte                 `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
+	Shared        bool                   `protobuf:"varint,4,opt,name=shared,proto3" json:"shared,omitempty"`
+	Offset        uint64                 `protobuf:"varint,5,opt,name=offset,proto3" json:"offset,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -185,8 +194,22 @@ func (x *Matrix) GetData() []byte {
 	return nil
 }
 
+func (x *Matrix) GetShared() bool {
+	if x != nil {
+		return x.Shared
+	}
+	return false
+}
+
+func (x *Matrix) GetOffset() uint64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
 // Fault is an error. code is one of: budget, shape, nan, param, panic,
-// timeout, unsuitable, cancelled; empty for any other.
+// timeout, crash, unsuitable, cancelled; empty for any other.
 type Fault struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
@@ -320,11 +343,13 @@ var File_component_proto protoreflect.FileDescriptor
 const file_component_proto_rawDesc = "" +
 	"\n" +
 	"\x0fcomponent.proto\x12\n" +
-	"unbraid.v1\"D\n" +
+	"unbraid.v1\"t\n" +
 	"\x06Matrix\x12\x12\n" +
 	"\x04rows\x18\x01 \x01(\rR\x04rows\x12\x12\n" +
 	"\x04cols\x18\x02 \x01(\rR\x04cols\x12\x12\n" +
-	"\x04data\x18\x03 \x01(\fR\x04data\"G\n" +
+	"\x04data\x18\x03 \x01(\fR\x04data\x12\x16\n" +
+	"\x06shared\x18\x04 \x01(\bR\x06shared\x12\x16\n" +
+	"\x06offset\x18\x05 \x01(\x04R\x06offset\"G\n" +
 	"\x05Fault\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x10\n" +
@@ -333,13 +358,15 @@ const file_component_proto_rawDesc = "" +
 	"\x02op\x18\x01 \x01(\x0e2\x0e.unbraid.v1.OpR\x02op\x12.\n" +
 	"\bmatrices\x18\x02 \x03(\v2\x12.unbraid.v1.MatrixR\bmatrices\x12\x12\n" +
 	"\x04json\x18\x03 \x01(\fR\x04json\x12'\n" +
-	"\x05fault\x18\x04 \x01(\v2\x11.unbraid.v1.FaultR\x05fault*\xad\x01\n" +
+	"\x05fault\x18\x04 \x01(\v2\x11.unbraid.v1.FaultR\x05fault*\xb9\x01\n" +
 	"\x02Op\x12\x12\n" +
 	"\x0eOP_UNSPECIFIED\x10\x00\x12\n" +
 	"\n" +
 	"\x06RESULT\x10\x01\x12\t\n" +
 	"\x05FAULT\x10\x02\x12\b\n" +
-	"\x04OPEN\x10\x03\x12\f\n" +
+	"\x04OPEN\x10\x03\x12\n" +
+	"\n" +
+	"\x06ATTACH\x10\x04\x12\f\n" +
 	"\bEVALUATE\x10\n" +
 	"\x12\a\n" +
 	"\x03ASK\x10\x14\x12\t\n" +
