@@ -48,7 +48,7 @@ func (e *Executable) command(args ...string) (*exec.Cmd, error) {
 	cmd := exec.Command(e.Command[0], append(e.Command[1:len(e.Command):len(e.Command)], args...)...)
 	cmd.Dir = e.Dir
 	if cmd.Err != nil {
-		return nil, e.failed("cannot be started: %w; is the path right?", cmd.Err)
+		return nil, e.failed("cannot be started: %w; is it installed?", cmd.Err)
 	}
 	if e.SHA256 == "" {
 		return cmd, nil
@@ -80,7 +80,7 @@ func Describe(ctx context.Context, e *Executable) ([]core.Description, error) {
 	cmd.Stdout, cmd.Stderr = &stdout, stderr
 	isolate(cmd)
 	if err := startOnLauncher(cmd); err != nil {
-		return nil, e.failed("cannot be started: %w", err)
+		return nil, e.failed("cannot be started: %w; is the path right?", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -140,7 +140,7 @@ func Start(ctx context.Context, e *Executable, kind core.Kind, name string, log 
 	}
 	p := &Process{executable: e, component: id, kind: kind, runner: newProcessRunner(cmd)}
 	log = log.Named(id)
-	output := &lineWriter{write: func(line string) { log.Named(SaidByPlugin).Info(line) }}
+	output := &lineWriter{write: func(line string) { logLine(log.Named(SaidByPlugin), line) }}
 	p.client = plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig:  handshake,
 		Plugins:          plugin.PluginSet{pluginName: &grpcPlugin{}},
@@ -434,6 +434,20 @@ func (t *tail) quote() string {
 		return ""
 	}
 	return "; it said:\n" + text
+}
+
+// logLine logs what a plugin printed, at the level of a tag such as "[WARN]" in
+// front.
+func logLine(log hclog.Logger, line string) {
+	for tag, level := range map[string]hclog.Level{
+		"[TRACE]": hclog.Trace, "[DEBUG]": hclog.Debug, "[INFO]": hclog.Info, "[WARN]": hclog.Warn, "[ERROR]": hclog.Error,
+	} {
+		if text, ok := strings.CutPrefix(line, tag); ok {
+			log.Log(level, strings.TrimSpace(text))
+			return
+		}
+	}
+	log.Info(line)
 }
 
 // lineWriter hands on whole lines.

@@ -12,10 +12,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// MulT sets dst = x aᵀ: row i of dst is a times row i of x. The value of a row
-// does not depend on the other rows. dst overlaps neither x nor a.
+// MulT sets dst = x aᵀ: row i of dst is a times row i of x. It goes row by row,
+// so that the value of a row does not depend on the others: a product in
+// blocks rounds differently by the number of rows. dst overlaps neither x nor a.
 func MulT(dst, x, a *mat.Dense) {
-	blas64.Gemm(blas.NoTrans, blas.Trans, 1, x.RawMatrix(), a.RawMatrix(), 0, dst.RawMatrix())
+	rows, cols := x.Dims()
+	raw := a.RawMatrix()
+	for i := range rows {
+		from := blas64.Vector{N: cols, Data: x.RawRowView(i), Inc: 1}
+		to := blas64.Vector{N: raw.Rows, Data: dst.RawRowView(i), Inc: 1}
+		blas64.Gemv(blas.NoTrans, 1, raw, from, 0, to)
+	}
 }
 
 // Normals fills dst with independent standard normals.
