@@ -443,7 +443,8 @@ func logLine(log hclog.Logger, line string) {
 		"[TRACE]": hclog.Trace, "[DEBUG]": hclog.Debug, "[INFO]": hclog.Info, "[WARN]": hclog.Warn, "[ERROR]": hclog.Error,
 	} {
 		if text, ok := strings.CutPrefix(line, tag); ok {
-			log.Log(level, strings.TrimSpace(text))
+			// The key tells a level that was meant from that of a plain line.
+			log.Log(level, strings.TrimSpace(text), "timestamp", "")
 			return
 		}
 	}
