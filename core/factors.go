@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/unbraid/unbraid/core/kernel"
@@ -36,16 +37,29 @@ type factored struct {
 func (n *factored) Factors() Factors { return n.f }
 
 func (n *factored) Apply(_ context.Context, dst, z, xi *mat.Dense) error {
-	rows, _ := z.Dims()
+	rows, d := z.Dims()
+	m, k := d, d // what In gives and Out takes
+	fits := true
+	if n.f.In != nil {
+		var cols int
+		m, cols = n.f.In.Dims()
+		fits = cols == d
+	}
+	if n.f.Out != nil {
+		var out int
+		out, k = n.f.Out.Dims()
+		fits = fits && out == d
+	}
+	if !fits || k > d || m != k && !n.f.Norm {
+		return fmt.Errorf("%w: the factors of the noise do not fit each other, or not points of %d coordinates", ErrShape, d)
+	}
 	y, out := z, dst
 	if n.f.In != nil {
-		m, _ := n.f.In.Dims()
 		y = n.y.Dense(rows, m)
 		kernel.MulT(y, z, n.f.In)
 	}
 	if n.f.Out != nil {
-		_, m := n.f.Out.Dims()
-		out = n.scaled.Dense(rows, m)
+		out = n.scaled.Dense(rows, k)
 	}
 	for i := range rows {
 		scale(out.RawRowView(i), y.RawRowView(i), xi.RawRowView(i), n.f.Norm)

@@ -66,7 +66,7 @@ type Solver interface{ AskTeller }
 type BudgetListener interface {
 	Solver
 	// BudgetSpent is called instead of the last Tell when the budget covered
-	// only the first len(f) rows of the batch. No Ask follows.
+	// only the first len(f) rows of the batch, possibly none. No Ask follows.
 	BudgetSpent(ctx context.Context, f []float64) error
 }
 

@@ -46,26 +46,23 @@ func Solve(ctx context.Context, meter *Meter, view Objective, solver Solver, sto
 			}
 			return EndDone, nil
 		}
-		left := meter.Left()
-		if left == 0 {
-			return EndBudget, nil
+		fit := min(rows, meter.Left())
+		if cap(values) < fit {
+			values = make([]float64, fit)
 		}
-		spent := rows > left
-		if spent {
-			x = x.Slice(0, left, 0, x.RawMatrix().Cols).(*mat.Dense)
-			rows = left
+		values = values[:fit]
+		if fit > 0 {
+			if fit < rows {
+				x = x.Slice(0, fit, 0, x.RawMatrix().Cols).(*mat.Dense)
+			}
+			if err := view.Evaluate(ctx, values, x); err != nil {
+				return "", err
+			}
+			if stopAtTarget && meter.QueriesToTarget() > 0 {
+				return EndTarget, nil
+			}
 		}
-		if cap(values) < rows {
-			values = make([]float64, rows)
-		}
-		values = values[:rows]
-		if err := view.Evaluate(ctx, values, x); err != nil {
-			return "", err
-		}
-		if stopAtTarget && meter.QueriesToTarget() > 0 {
-			return EndTarget, nil
-		}
-		if spent {
+		if fit < rows {
 			if l, ok := solver.(BudgetListener); ok {
 				err = l.BudgetSpent(ctx, values)
 			}

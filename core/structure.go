@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"math"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -54,8 +55,8 @@ func NewStructure(w *mat.Dense) (*Structure, error) {
 	for i := range m {
 		row := w.RawRowView(i)
 		n := mat.Norm(mat.NewVecDense(d, row), 2)
-		if !(n > 0) {
-			return nil, fmt.Errorf("%w: direction %d is zero or not a number", ErrNaN, i)
+		if !(n > 0) || math.IsInf(n, 1) {
+			return nil, fmt.Errorf("%w: direction %d is zero or not finite", ErrNaN, i)
 		}
 		for j := range row {
 			row[j] /= n
@@ -72,6 +73,9 @@ func NewStructure(w *mat.Dense) (*Structure, error) {
 // independent rows. It refuses one whose condition number exceeds 1e12.
 func PseudoInverse(w *mat.Dense) (*mat.Dense, error) {
 	m, d := w.Dims()
+	if m > d {
+		return nil, fmt.Errorf("%w: %d rows of %d numbers cannot be linearly independent", ErrShape, m, d)
+	}
 	var svd mat.SVD
 	if !svd.Factorize(w, mat.SVDThin) {
 		return nil, fmt.Errorf("%w: the singular values of a %d x %d matrix could not be computed", ErrNaN, m, d)

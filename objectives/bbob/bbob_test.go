@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/unbraid/unbraid/core"
+	"github.com/unbraid/unbraid/sdk"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -54,8 +55,32 @@ func parseFloat(t *testing.T, s string) float64 {
 	return x
 }
 
-// TestReferenceValues compares every function with COCO's own program.
+// TestReferenceValues compares every function with COCO's own program,
+// directly and over the wire.
 func TestReferenceValues(t *testing.T) {
+	t.Run("direct", func(t *testing.T) {
+		compareWithReference(t, func(function, instance, dim int) core.Known {
+			return makeObjective(t, function, instance, dim)
+		})
+	})
+	t.Run("over the wire", func(t *testing.T) {
+		c := Component()
+		open, stop, err := sdk.Loopback(&c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stop()
+		compareWithReference(t, func(function, instance, dim int) core.Known {
+			o, err := open(t.Context(), map[string]any{"function": function, "instance": instance}, &core.Env{Dim: dim})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return o.(core.Known)
+		})
+	})
+}
+
+func compareWithReference(t *testing.T, makeObjective func(function, instance, dim int) core.Known) {
 	file, err := os.Open("testdata/bbob_reference.csv")
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +94,7 @@ func TestReferenceValues(t *testing.T) {
 	if len(records) != 1440 {
 		t.Fatalf("%d rows instead of 1440", len(records))
 	}
-	objectives := map[[3]int]*objective{}
+	objectives := map[[3]int]core.Known{}
 	worst := map[int]float64{}
 	for _, record := range records {
 		var key [3]int
@@ -79,7 +104,7 @@ func TestReferenceValues(t *testing.T) {
 		function, dim, instance := key[0], key[1], key[2]
 		o := objectives[key]
 		if o == nil {
-			o = makeObjective(t, function, instance, dim)
+			o = makeObjective(function, instance, dim)
 			objectives[key] = o
 		}
 		if want := parseFloat(t, record[3]); *o.Facts().Minimum != want {
