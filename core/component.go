@@ -1,6 +1,9 @@
 package core
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+)
 
 // Description tells what a component is and which parameters it takes. It is
 // all that the runner needs to know of a component in another process.
@@ -61,6 +64,21 @@ func NewNoise[P any](name, doc string, defaults P, build func(P, *Env) (Noise, e
 // NewSolver describes a solver; see NewObjective.
 func NewSolver[P any](name, doc string, defaults P, build func(P, *Env) (Solver, error)) Component {
 	return newComponent(KindSolver, name, doc, defaults, build)
+}
+
+// InnerSolver returns the name and parameters of the solver that a component's
+// resolved values name, "" if it runs no other.
+func (d *Description) InnerSolver(resolved map[string]any) (name string, values map[string]any) {
+	for i := range d.Params {
+		table, ok := resolved[d.Params[i].Name].(map[string]any)
+		if d.Params[i].Type != TypeSolver || !ok {
+			continue
+		}
+		name, _ = table["plugin"].(string)
+		values = maps.Clone(table)
+		delete(values, "plugin")
+	}
+	return name, values
 }
 
 // None is the parameter struct of a component without parameters.

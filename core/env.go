@@ -18,6 +18,9 @@ type Env struct {
 	// Structure is the estimated structure for a noise model that uses it;
 	// else nil.
 	Structure *Structure
+	// Inner makes a solver of the kind that a parameter of type SolverTable
+	// names, for solvers that run others; nil for all others.
+	Inner func(env *Env) (Solver, error)
 	// HessianCost is what one Hessian along all axes costs, for estimators.
 	HessianCost int
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -20,7 +21,12 @@ const (
 	TypeFloats  = "list of float"
 	TypeStrings = "list of string"
 	TypeTable   = "table"
+	TypeSolver  = "solver" // a table that names a solver, see SolverTable
 )
+
+// SolverTable is a parameter that names another solver, with its parameters:
+// {"plugin": "cbo", "sigma": 1.1}. The solver is made through Env.Inner.
+type SolverTable map[string]any
 
 // Param describes one parameter of a component.
 type Param struct {
@@ -97,7 +103,7 @@ func (d *Description) Resolve(values map[string]any) (map[string]any, error) {
 		}
 		out[p.Name] = v
 	}
-	for key := range values {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(names, key) {
 			return nil, &UnknownParamError{Key: key, Known: names}
 		}
@@ -136,6 +142,18 @@ func (p *Param) convert(v any) (any, error) {
 		if v == nil {
 			return map[string]any{}, nil
 		}
+	case TypeSolver:
+		switch v := v.(type) {
+		case string: // the name alone
+			return map[string]any{"plugin": v}, nil
+		case SolverTable:
+			return map[string]any(v), nil
+		case map[string]any:
+			if _, ok := v["plugin"].(string); ok {
+				return v, nil
+			}
+		}
+		return nil, fmt.Errorf("want a solver such as { plugin = \"cbo\" }, got %s", show(v))
 	}
 	return nil, fmt.Errorf("want %s, got %s", article(p.Type), show(v))
 }
@@ -218,6 +236,7 @@ func toSlice[T any](v any, typ string, one func(any) (T, bool)) ([]T, error) {
 // check tests a converted value against the range; of a list, each element.
 func (p *Param) check(v any) error {
 	var numbers []float64
+	var words []string
 	switch v := v.(type) {
 	case int64:
 		numbers = []float64{float64(v)}
@@ -230,8 +249,13 @@ func (p *Param) check(v any) error {
 			numbers = append(numbers, float64(n))
 		}
 	case string:
-		if p.OneOf != nil && !slices.Contains(p.OneOf, v) {
-			return fmt.Errorf("%q is not possible, must be %s", v, p.Range())
+		words = []string{v}
+	case []string:
+		words = v
+	}
+	for _, s := range words {
+		if p.OneOf != nil && !slices.Contains(p.OneOf, s) {
+			return fmt.Errorf("%q is not possible, must be %s", s, p.Range())
 		}
 	}
 	for _, x := range numbers {
@@ -318,6 +342,8 @@ func paramType(t reflect.Type) string {
 		return TypeStrings
 	case reflect.TypeFor[map[string]any]():
 		return TypeTable
+	case reflect.TypeFor[SolverTable]():
+		return TypeSolver
 	}
 	return ""
 }
@@ -349,7 +375,7 @@ func assignParams(p any, values map[string]any) {
 			}
 			field.Set(reflect.ValueOf(ints))
 		default:
-			field.Set(reflect.ValueOf(value))
+			field.Set(reflect.ValueOf(value).Convert(field.Type()))
 		}
 	}
 }

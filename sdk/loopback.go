@@ -14,11 +14,11 @@ import (
 
 // Loopback serves a component over the wire within this process, for tests:
 // all of the protocol, none of the process. Open is as Process.Open; stop ends
-// it.
-func Loopback(c *core.Component) (open func(ctx context.Context, values map[string]any, env *core.Env) (any, error), stop func(), err error) {
+// it. Siblings are the other components of the executable.
+func Loopback(c *core.Component, siblings ...core.Component) (open func(ctx context.Context, values map[string]any, env *core.Env) (any, error), stop func(), err error) {
 	listener := bufconn.Listen(windowBytes)
 	s := grpc.NewServer(serverOptions()...)
-	wire.RegisterComponentServer(s, &server{component: c})
+	wire.RegisterComponentServer(s, &server{component: c, siblings: siblings})
 	go func() { _ = s.Serve(listener) }()
 	conn, err := grpc.NewClient("passthrough:///loopback", append(dialOptions(),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),

@@ -63,7 +63,7 @@ func Run(args []string, components []core.Component) error {
 	if len(args) == 2 && args[0] == "serve" {
 		for i := range components {
 			if components[i].ID() == args[1] {
-				Serve(&components[i])
+				Serve(&components[i], components)
 				return nil
 			}
 		}
@@ -105,13 +105,13 @@ func describe(w io.Writer, components []core.Component) error {
 
 // Serve serves one component to the runner that started this process and
 // returns when the runner is done with it. When the runner dies, so does this
-// process.
-func Serve(c *core.Component) {
+// process. A solver that runs others finds them among siblings.
+func Serve(c *core.Component, siblings []core.Component) {
 	slog.SetDefault(slog.New(logHandler(os.Stderr)))
 	go dieWithRunner(os.Stdin)
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: handshake,
-		Plugins:         plugin.PluginSet{pluginName: &grpcPlugin{component: c}},
+		Plugins:         plugin.PluginSet{pluginName: &grpcPlugin{server: &server{component: c, siblings: siblings}}},
 		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
 			return grpc.NewServer(append(opts, serverOptions()...)...)
 		},
@@ -141,13 +141,13 @@ func dieWithRunner(stdin io.Reader) {
 // grpcPlugin joins our service with go-plugin, on both sides.
 type grpcPlugin struct {
 	plugin.NetRPCUnsupportedPlugin
-	component *core.Component // nil in the runner
+	server *server // nil in the runner
 }
 
 var _ plugin.GRPCPlugin = (*grpcPlugin)(nil)
 
 func (p *grpcPlugin) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
-	wire.RegisterComponentServer(s, &server{component: p.component})
+	wire.RegisterComponentServer(s, p.server)
 	return nil
 }
 
@@ -158,6 +158,7 @@ func (p *grpcPlugin) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, c *grpc
 type server struct {
 	wire.UnimplementedComponentServer
 	component *core.Component
+	siblings  []core.Component
 }
 
 // Session serves one instance: a request, an answer, until the stream ends.
@@ -200,10 +201,38 @@ func (s *server) answer(in *instance, request *wire.Frame) (answer *wire.Frame, 
 	if err != nil {
 		return nil, err
 	}
+	if err := s.bindInner(values, env); err != nil {
+		return nil, err
+	}
 	if in.component, err = s.component.Make(values, env); err != nil {
 		return nil, err
 	}
 	return factsFrame(in.component)
+}
+
+// bindInner lets a solver that runs others make them.
+func (s *server) bindInner(values map[string]any, env *core.Env) error {
+	resolved, err := s.component.Resolve(values)
+	if err != nil {
+		return err
+	}
+	name, inner := s.component.InnerSolver(resolved)
+	if name == "" {
+		return nil
+	}
+	for i := range s.siblings {
+		if c := &s.siblings[i]; c.Kind == core.KindSolver && c.Name == name {
+			env.Inner = func(env *core.Env) (core.Solver, error) {
+				made, err := c.Make(inner, env)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", c.ID(), err)
+				}
+				return made.(core.Solver), nil
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: the executable with %s has no solver %q", core.ErrUnsuitable, s.component.ID(), name)
 }
 
 // panicOrigin returns the part of a stack that names the place of the panic.

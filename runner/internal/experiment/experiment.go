@@ -5,6 +5,7 @@ package experiment
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -51,6 +52,7 @@ type Ref struct {
 	Name    string
 	Params  map[string]any
 	Timeout time.Duration // for each answer of its process; 0 for none
+	Inner   *Ref          // the solver that a solver runs, if it runs one
 }
 
 // Problem is an objective with its dimension and the facts known of it.
@@ -413,6 +415,10 @@ func component(t *table, kind core.Kind, lookup Lookup) *Ref {
 	if c == nil {
 		return nil
 	}
+	return reference(c, kind, lookup)
+}
+
+func reference(c *table, kind core.Kind, lookup Lookup) *Ref {
 	ref := &Ref{Kind: kind, Name: c.str("plugin", "")}
 	if ref.Name == "" {
 		c.fail("plugin", "missing: name the %s, for example plugin = \"...\" (unbraid plugins lists them)", kind)
@@ -426,6 +432,18 @@ func component(t *table, kind core.Kind, lookup Lookup) *Ref {
 	ref.Name = desc.Name
 	ref.Timeout = timeout(c)
 	ref.Params = c.params(desc, "plugin", "timeout")
+	for _, p := range desc.Params {
+		if values, ok := ref.Params[p.Name].(map[string]any); ok && p.Type == core.TypeSolver {
+			inner := &table{d: c.d, path: join(c.path, p.Name), values: values}
+			ref.Inner = reference(inner, core.KindSolver, lookup)
+			// All parameters of the inner solver, for the record.
+			resolved := maps.Clone(ref.Inner.Params)
+			if resolved != nil {
+				resolved["plugin"] = ref.Inner.Name
+				ref.Params[p.Name] = resolved
+			}
+		}
+	}
 	return ref
 }
 

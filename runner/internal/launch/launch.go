@@ -57,12 +57,23 @@ func (l *Launcher) Open(ctx context.Context, ref experiment.Ref, env *core.Env) 
 	if err != nil {
 		return nil, nil, err
 	}
-	if entry.builtin != nil && l.isolation == InProc {
-		instance, err := entry.builtin.Make(ref.Params, env)
+	here := entry.builtin != nil && l.isolation == InProc
+	if ref.Inner != nil {
+		inner, err := l.catalogue.Get(ref.Inner.Kind, ref.Inner.Name)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", entry.ID(), err)
+			return nil, nil, err
 		}
-		return instance, func(bool) { closeInstance(instance) }, nil
+		// A plugin can make only the solvers that it carries itself. To run
+		// somebody else's, a built-in one stays here.
+		if inner.executable != entry.executable {
+			if entry.builtin == nil {
+				return nil, nil, fmt.Errorf("%w: %s can only run solvers of its own executable, which %s is not", core.ErrUnsuitable, entry.ID(), inner.ID())
+			}
+			here = true
+		}
+	}
+	if here {
+		return l.openHere(ctx, entry, ref, env)
 	}
 	p, err := l.take(ctx, entry)
 	if err != nil {
@@ -76,6 +87,60 @@ func (l *Launcher) Open(ctx context.Context, ref experiment.Ref, env *core.Env) 
 	return instance, func(failed bool) {
 		closeInstance(instance)
 		l.giveBack(entry, p, failed)
+	}, nil
+}
+
+// openHere makes an instance of a built-in component in this process.
+func (l *Launcher) openHere(ctx context.Context, entry *Entry, ref experiment.Ref, env *core.Env) (any, Release, error) {
+	release := Release(func(bool) {})
+	if ref.Inner != nil {
+		var err error
+		if env.Inner, release, err = l.inner(ctx, *ref.Inner); err != nil {
+			return nil, nil, err
+		}
+	}
+	instance, err := entry.builtin.Make(ref.Params, env)
+	if err != nil {
+		release(true)
+		return nil, nil, fmt.Errorf("%s: %w", entry.ID(), err)
+	}
+	return instance, func(failed bool) {
+		closeInstance(instance)
+		release(failed)
+	}, nil
+}
+
+// inner returns what makes the solvers that another solver runs: any number of
+// them, those of a plugin all in one process.
+func (l *Launcher) inner(ctx context.Context, ref experiment.Ref) (make func(*core.Env) (core.Solver, error), release Release, err error) {
+	entry, err := l.catalogue.Get(ref.Kind, ref.Name)
+	if err != nil {
+		return nil, nil, err
+	}
+	open := func(env *core.Env) (any, error) { return entry.builtin.Make(ref.Params, env) }
+	end := Release(func(bool) {})
+	if entry.builtin == nil {
+		p, err := l.take(ctx, entry)
+		if err != nil {
+			return nil, nil, err
+		}
+		open = func(env *core.Env) (any, error) { return p.Open(ctx, ref.Params, env, ref.Timeout) }
+		end = func(failed bool) { l.giveBack(entry, p, failed) }
+	}
+	var made []any
+	make = func(env *core.Env) (core.Solver, error) {
+		instance, err := open(env)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", entry.ID(), err)
+		}
+		made = append(made, instance)
+		return instance.(core.Solver), nil
+	}
+	return make, func(failed bool) {
+		for _, instance := range made {
+			closeInstance(instance)
+		}
+		end(failed)
 	}, nil
 }
 

@@ -161,16 +161,16 @@ func read(dir string) (records []*trial.Record, end int64, err error) {
 // settings are what the records of a folder were made with, as text: enough to
 // tell whether and where they differ.
 type settings struct {
-	Name       string
-	Experiment map[string]string
-	Problems   []part
-	Methods    []part
+	Name       string            `json:"name"`
+	Experiment map[string]string `json:"experiment"`
+	Problems   []part            `json:"problems"`
+	Methods    []part            `json:"methods"`
 }
 
 // part is a problem or a method.
 type part struct {
-	Name   string
-	Values map[string]string
+	Name   string            `json:"name"`
+	Values map[string]string `json:"values"`
 }
 
 func settingsOf(e *experiment.Experiment) *settings {
