@@ -76,6 +76,7 @@ type Method struct {
 	Estimator *Ref
 	Hessian   *Ref
 	Structure string // how the structure is used: UseNoise, UseCoordinates or ""
+	Fallback  string // what to do when the estimate is certified not to be one
 	// StructureFile names a file with a W to use instead of an estimate, and
 	// StructureMatrix is what is in it.
 	StructureFile   string
@@ -86,6 +87,13 @@ type Method struct {
 const (
 	UseNoise       = "noise"       // the noise model gets it
 	UseCoordinates = "coordinates" // the solver works on z = W x
+)
+
+// What a method does when its estimator finds that f is not separable.
+const (
+	FallbackNone     = "none"     // use the estimate all the same
+	FallbackIdentity = "identity" // use the coordinates as they are
+	FallbackStop     = "stop"     // end the trial
 )
 
 // Lookup finds the description of a component. The error says what there is.
@@ -388,8 +396,13 @@ func method(t *table, lookup Lookup) Method {
 			}
 		}
 	}
+	m.Fallback = t.str("fallback", FallbackNone)
 	known := m.Estimator != nil || m.StructureFile != ""
 	switch {
+	case m.Fallback != FallbackNone && m.Fallback != FallbackIdentity && m.Fallback != FallbackStop:
+		t.fail("fallback", "%q is not possible, must be %q, %q or %q", m.Fallback, FallbackNone, FallbackIdentity, FallbackStop)
+	case t.has("fallback") && m.Estimator == nil:
+		t.fail("fallback", "there is no estimator whose verdict could be bad")
 	case m.Estimator != nil && m.StructureFile != "":
 		t.fail("structure_file", "the structure comes either from a file or from an estimator, not from both")
 	case m.Structure != "" && m.Structure != UseNoise && m.Structure != UseCoordinates:

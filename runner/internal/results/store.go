@@ -195,7 +195,7 @@ func settingsOf(e *experiment.Experiment) *settings {
 	}
 	for i := range e.Methods {
 		m := &e.Methods[i]
-		values := map[string]string{"mix": fmt.Sprint(m.Mix), "structure": m.Structure}
+		values := map[string]string{"mix": fmt.Sprint(m.Mix), "structure": m.Structure, "fallback": m.Fallback}
 		if m.StructureMatrix != nil {
 			values["structure_file"] = fmt.Sprint(m.StructureMatrix.RawMatrix().Data)
 		}

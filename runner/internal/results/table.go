@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -46,6 +47,24 @@ type Cell struct {
 	MedianQueriesToTarget *float64 `json:"median_queries_to_target"`
 	MedianQueries         *float64 `json:"median_queries"`
 	Recovered             *float64 `json:"recovered"` // mean share of rows of W
+	// Verdicts counts what the estimators' certificates say.
+	Verdicts map[string]int `json:"verdicts,omitempty"`
+}
+
+// verdict sums up the certificates.
+func (c *Cell) verdict() string {
+	if len(c.Verdicts) == 0 {
+		return "-"
+	}
+	var parts []string
+	for _, v := range slices.Sorted(maps.Keys(c.Verdicts)) {
+		text := v
+		if len(c.Verdicts) > 1 {
+			text = fmt.Sprintf("%s %d", v, c.Verdicts[v])
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Summarise reads a folder.
@@ -110,6 +129,12 @@ func summarise(problem, method string, last map[trial.Key]*trial.Record) Cell {
 		}
 		if r.Best != nil {
 			bests = append(bests, *r.Best)
+		}
+		if r.Certificate != nil {
+			if c.Verdicts == nil {
+				c.Verdicts = map[string]int{}
+			}
+			c.Verdicts[string(r.Certificate.Verdict)]++
 		}
 		if r.Recovered != nil {
 			shares = append(shares, *r.Recovered)
@@ -220,6 +245,7 @@ func thousands(x *float64) string {
 func (s *Summary) text(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	recovered := slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Recovered != nil })
+	certified := slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Verdicts != nil })
 	judged := slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Judged > 0 })
 	head := []string{"problem", "method"}
 	if judged {
@@ -229,6 +255,9 @@ func (s *Summary) text(w io.Writer) error {
 	}
 	if recovered {
 		head = append(head, "rows of W found")
+	}
+	if certified {
+		head = append(head, "verdict")
 	}
 	if s.Failed > 0 {
 		head = append(head, "failed")
@@ -254,6 +283,9 @@ func (s *Summary) text(w io.Writer) error {
 					share = fmt.Sprintf("%.0f %%", 100**c.Recovered)
 				}
 				row = append(row, share)
+			}
+			if certified {
+				row = append(row, c.verdict())
 			}
 			if s.Failed > 0 {
 				row = append(row, fmt.Sprint(c.Failed))

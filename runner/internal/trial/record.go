@@ -33,6 +33,9 @@ type Record struct {
 	// Invalid counts values that were NaN or -Inf.
 	Invalid     int               `json:"invalid"`
 	Certificate *core.Certificate `json:"certificate,omitempty"`
+	// Fallback is set where the estimate was not used because its verdict was
+	// bad: "identity" or "stop".
+	Fallback string `json:"fallback,omitempty"`
 	// Trace has the improvements as [query, value], thinned out.
 	Trace [][2]float64 `json:"trace,omitempty"`
 }

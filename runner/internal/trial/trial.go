@@ -109,6 +109,15 @@ func (t *running) run(ctx context.Context) (core.End, error) {
 	if err != nil {
 		return "", err
 	}
+	if structure != nil && structure.Certificate.Verdict == core.NotSeparable && method.Fallback != experiment.FallbackNone {
+		t.record.Fallback = method.Fallback
+		if method.Fallback == experiment.FallbackStop {
+			return core.End(core.NotSeparable), nil
+		}
+		if structure, err = core.NewStructure(identity(dim)); err != nil {
+			return "", err
+		}
+	}
 	view, solverDim := core.Objective(t.meter), dim
 	if method.Structure == experiment.UseCoordinates {
 		view = core.NewLinear(view, structure.Inverse)
@@ -271,6 +280,14 @@ func (t *running) structure(ctx context.Context, root core.Stream, dim int, lowe
 		t.record.Recovered = &share
 	}
 	return found, nil
+}
+
+func identity(d int) *mat.Dense {
+	w := mat.NewDense(d, d, nil)
+	for i := range d {
+		w.Set(i, i, 1)
+	}
+	return w
 }
 
 // recovered returns the share of rows of the true w that have an estimate
