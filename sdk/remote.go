@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/unbraid/unbraid/core"
@@ -16,11 +17,15 @@ import (
 
 // session is the runner's end of an instance in another process.
 type session struct {
-	plane     wire.Plane
-	noSegment bool // the plugin cannot share memory
 	component string
 	stream    wire.Component_SessionClient
 	cancel    context.CancelFunc
+	// direct is nil as long as frames go over the stream; abort reads it from
+	// another goroutine.
+	direct    atomic.Pointer[wire.Direct]
+	plane     wire.Plane
+	exchanges int
+	plain     bool          // the plugin takes neither pipes nor shared memory
 	timeout   time.Duration // for each answer; 0 for none
 	// explain turns a broken stream into an error that says what became of
 	// the process.
@@ -65,13 +70,14 @@ func (s *session) exchange(ctx context.Context, request *wire.Frame) (*wire.Fram
 		ctx, done = context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("%s: %w: no answer within %v", s.component, core.ErrTimeout, s.timeout))
 		defer done()
 	}
-	stop := context.AfterFunc(ctx, s.cancel)
+	stop := context.AfterFunc(ctx, s.abort)
 	defer stop()
-	err := s.stream.Send(request)
+	frames := s.frames()
+	err := frames.Send(request)
 	// A failed Send says only EOF; the reason comes out of Recv.
 	if err == nil || errors.Is(err, io.EOF) {
 		var answer *wire.Frame
-		if answer, err = s.stream.Recv(); err == nil {
+		if answer, err = frames.Recv(); err == nil {
 			s.plane.Begin()
 			if answer.Op == wire.Op_FAULT {
 				return nil, fromFault(s.component, answer.Fault)
@@ -85,42 +91,85 @@ func (s *session) exchange(ctx context.Context, request *wire.Frame) (*wire.Fram
 	return nil, s.explain(err)
 }
 
-// prepare comes before a request is packed. It attaches shared memory, or more
-// of it, once frames have been larger than what there is.
+// prepare comes before a request is packed. From the second request on it offers
+// the plugin pipes, and shared memory, or more of it, once frames have been
+// larger than what there is.
 func (s *session) prepare(ctx context.Context) error {
 	s.plane.Begin()
+	s.exchanges++
 	size := s.plane.Missing()
-	if size == 0 || s.noSegment {
+	if s.plain || s.exchanges < 2 || s.direct.Load() != nil && size == 0 {
 		return nil
 	}
-	segment, err := wire.NewSegment(size)
-	if err != nil {
-		s.noSegment = true // the stream alone always works
-		return nil
-	}
-	b, err := json.Marshal(segment)
-	if err != nil {
-		return err
-	}
-	_, err = s.exchange(ctx, &wire.Frame{Op: wire.Op_ATTACH, Json: b})
-	segment.Opened()
 	var refused *RemoteError
-	switch {
-	case errors.As(err, &refused):
-		s.noSegment = true
-	case err != nil:
+	if err := s.attach(ctx, size); errors.As(err, &refused) || errors.Is(err, errCannotOffer) {
+		s.plain = true // the stream alone always works
+	} else if err != nil {
 		return err
-	default:
-		s.plane.Attach(segment)
 	}
 	return nil
+}
+
+var errCannotOffer = errors.New("sdk: no pipes or shared memory")
+
+// attach offers a segment of the given size, unless that is 0, and pipes,
+// unless there are some.
+func (s *session) attach(ctx context.Context, size int) error {
+	var offer wire.Offer
+	var segment *wire.Segment
+	var direct *wire.Direct
+	var err error
+	if size > 0 {
+		if segment, err = wire.NewSegment(size, &offer); err != nil {
+			return errCannotOffer
+		}
+		defer segment.Opened()
+	}
+	if s.direct.Load() == nil {
+		var opened func()
+		if direct, opened, err = wire.NewDirect(&offer); err != nil {
+			segment.Close()
+			return errCannotOffer
+		}
+		defer opened()
+	}
+	b, err := json.Marshal(offer)
+	if err == nil {
+		_, err = s.exchange(ctx, &wire.Frame{Op: wire.Op_ATTACH, Json: b})
+	}
+	if err != nil {
+		segment.Close()
+		direct.Close()
+		return err
+	}
+	if segment != nil {
+		s.plane.Attach(segment)
+	}
+	if direct != nil {
+		s.direct.Store(direct)
+	}
+	return nil
+}
+
+// frames is how frames travel now.
+func (s *session) frames() wire.Transport {
+	if d := s.direct.Load(); d != nil {
+		return d
+	}
+	return s.stream
+}
+
+// abort ends the instance at once, whatever it is doing.
+func (s *session) abort() {
+	s.cancel()
+	s.direct.Load().Close()
 }
 
 // Close ends the instance; the process goes on.
 func (s *session) Close() error {
 	s.close.Do(func() {
 		_ = s.stream.CloseSend()
-		s.cancel()
+		s.abort()
 		s.plane.Detach()
 	})
 	return nil

@@ -163,11 +163,11 @@ type server struct {
 
 // Session serves one instance: a request, an answer, until the stream ends.
 func (s *server) Session(stream wire.Component_SessionServer) error {
-	in := &instance{stream: stream}
+	in := &instance{ctx: stream.Context(), frames: stream}
 	defer in.close()
 	for {
-		request, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
+		request, err := in.frames.Recv()
+		if errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) {
 			return nil
 		}
 		if err != nil {
@@ -177,8 +177,11 @@ func (s *server) Session(stream wire.Component_SessionServer) error {
 		if err != nil {
 			answer = toFault(err)
 		}
-		if err := stream.Send(answer); err != nil {
+		if err := in.frames.Send(answer); err != nil {
 			return err
+		}
+		if in.direct != nil {
+			in.frames = in.direct
 		}
 	}
 }
@@ -249,8 +252,10 @@ func panicOrigin(stack []byte) string {
 
 // instance is a component in use on a stream.
 type instance struct {
+	ctx       context.Context // of the stream: cancelled when the runner says so or is gone
+	frames    wire.Transport
+	direct    *wire.Direct // what frames will be after the next answer
 	plane     wire.Plane
-	stream    wire.Component_SessionServer
 	component any
 	x, z, xi  core.Buffer
 	dst       core.Buffer
@@ -261,19 +266,30 @@ func (in *instance) close() {
 		_ = c.Close()
 	}
 	in.plane.Detach()
+	in.direct.Close()
 }
 
-// attach maps the shared memory that the runner offers.
+// attach takes what the runner offers.
 func (in *instance) attach(f *wire.Frame) (*wire.Frame, error) {
-	var offered wire.Segment
-	if err := decodeJSON(f.Json, &offered); err != nil {
+	var offer wire.Offer
+	if err := decodeJSON(f.Json, &offer); err != nil {
 		return nil, err
 	}
-	s, err := wire.OpenSegment(offered.Path, offered.Size)
-	if err != nil {
-		return nil, err
+	if offer.Segment != "" {
+		s, err := wire.OpenSegment(&offer)
+		if err != nil {
+			return nil, err
+		}
+		in.plane.Attach(s)
 	}
-	in.plane.Attach(s)
+	if offer.In != "" && in.direct == nil {
+		direct, err := wire.OpenDirect(&offer)
+		if err != nil {
+			return nil, err
+		}
+		in.direct = direct
+		context.AfterFunc(in.ctx, direct.Close)
+	}
 	return result(), nil
 }
 
@@ -288,7 +304,7 @@ func resultJSON(v any, matrices ...*wire.Matrix) (*wire.Frame, error) {
 
 func (in *instance) handle(f *wire.Frame) (*wire.Frame, error) {
 	in.plane.Begin()
-	ctx := in.stream.Context()
+	ctx := in.ctx
 	switch c := in.component.(type) {
 	case core.Objective:
 		if f.Op == wire.Op_EVALUATE {
@@ -489,10 +505,10 @@ func symmetric(x *mat.Dense) (*mat.SymDense, error) {
 // runner, which may well ask another process.
 func (in *instance) Apply(_ context.Context, dst, z, xi *mat.Dense) error {
 	in.plane.Begin()
-	if err := in.stream.Send(&wire.Frame{Op: wire.Op_NOISE, Matrices: []*wire.Matrix{in.plane.Pack(z), in.plane.Pack(xi)}}); err != nil {
+	if err := in.frames.Send(&wire.Frame{Op: wire.Op_NOISE, Matrices: []*wire.Matrix{in.plane.Pack(z), in.plane.Pack(xi)}}); err != nil {
 		return err
 	}
-	answer, err := in.stream.Recv()
+	answer, err := in.frames.Recv()
 	if err != nil {
 		return err
 	}

@@ -44,8 +44,10 @@ const (
 	// and Out of a factored noise. RESULT: json Facts; matrices: lower, upper,
 	// minimiser, mix (objective) or In, Out (noise with factors).
 	Op_OPEN Op = 3
-	// Moves the numbers of later frames into shared memory; json: Segment. A
-	// plugin that cannot do that answers FAULT and goes on without.
+	// Moves the numbers of later frames into shared memory, and later frames into
+	// pipes; json: Offer, which may hold either or both. The answer still comes
+	// the old way. A plugin that cannot do that answers FAULT and all stays as it
+	// is.
 	Op_ATTACH   Op = 4
 	Op_EVALUATE Op = 10 // objective. matrices: points. RESULT: values (1 row)
 	// Solver and hessian. matrices: values of the last batch, none at first.

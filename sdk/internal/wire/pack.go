@@ -57,10 +57,8 @@ func (p *Plane) Attach(s *Segment) {
 
 // Detach gives the segment back.
 func (p *Plane) Detach() {
-	if p.segment != nil {
-		p.segment.close()
-		p.segment = nil
-	}
+	p.segment.Close()
+	p.segment = nil
 }
 
 // Pack returns x for sending, absent if x is nil or empty. x must not change

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"io"
 	"math"
 	"testing"
 
@@ -64,16 +65,17 @@ func TestPackOfAPartOfAMatrix(t *testing.T) {
 }
 
 func TestMatricesSurviveSharedMemory(t *testing.T) {
-	s, err := NewSegment(100_000)
+	var offer Offer
+	s, err := NewSegment(100_000, &offer)
 	if err != nil {
 		t.Skip(err)
 	}
-	other, err := OpenSegment(s.Path, s.Size)
+	other, err := OpenSegment(&offer)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Opened()
-	if _, err := OpenSegment(s.Path, s.Size); err == nil {
+	if _, err := OpenSegment(&offer); err == nil {
 		t.Error("the segment can be opened after it was handed over")
 	}
 	var sender, receiver Plane
@@ -104,6 +106,38 @@ func TestMatricesSurviveSharedMemory(t *testing.T) {
 	}
 }
 
+func TestFramesThroughPipes(t *testing.T) {
+	var offer Offer
+	here, opened, err := NewDirect(&offer)
+	if err != nil {
+		t.Skip(err)
+	}
+	there, err := OpenDirect(&offer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened()
+	var p Plane
+	for _, rows := range []int{1, 3000} { // far more than a pipe holds
+		x := numbers(rows, 100)
+		go func() { _ = here.Send(&Frame{Op: Op_EVALUATE, Matrices: []*Matrix{p.Pack(x)}}) }()
+		f, err := there.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.Unpack(f.At(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameBits(t, got, x)
+	}
+	there.Close()
+	if _, err := here.Recv(); err != io.EOF {
+		t.Errorf("after the other side's end: %v", err)
+	}
+	here.Close()
+}
+
 // Nothing that the other side claims makes us read outside of its memory.
 func FuzzUnpack(f *testing.F) {
 	f.Add(uint32(2), uint32(3), make([]byte, 48), false, uint64(0))
@@ -112,7 +146,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Add(uint32(0), uint32(7), []byte{}, true, uint64(1<<16))
 	f.Fuzz(func(t *testing.T, rows, cols uint32, data []byte, shared bool, offset uint64) {
 		var p Plane
-		if s, err := NewSegment(1 << 16); err == nil {
+		if s, err := NewSegment(1<<16, &Offer{}); err == nil {
 			p.Attach(s)
 			defer p.Detach()
 		}

@@ -13,16 +13,14 @@ import (
 // against shrinking, so that neither side can make the other fault.
 type Segment struct {
 	memory []byte
-	// Path is where the other process can open it, until Opened is called.
-	Path string `json:"path"`
-	Size int    `json:"size"`
-	fd   int
+	fd     int // until Opened
 }
 
 const largestSegment = 1 << 31
 
-// NewSegment makes a segment of at least the given size.
-func NewSegment(size int) (*Segment, error) {
+// NewSegment makes a segment of at least the given size and notes in the offer
+// where the other process can open it.
+func NewSegment(size int, offer *Offer) (*Segment, error) {
 	if size <= 0 || size > largestSegment {
 		return nil, fmt.Errorf("no segment of %d bytes", size)
 	}
@@ -36,7 +34,7 @@ func NewSegment(size int) (*Segment, error) {
 	if err = unix.Fallocate(fd, 0, 0, int64(size)); err == nil {
 		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
 	}
-	s := &Segment{Path: fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), fd), Size: size, fd: fd}
+	s := &Segment{fd: fd}
 	if err == nil {
 		s.memory, err = unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	}
@@ -44,8 +42,13 @@ func NewSegment(size int) (*Segment, error) {
 		_ = unix.Close(fd)
 		return nil, err
 	}
+	offer.Segment, offer.Size = descriptorPath(fd), size
 	return s, nil
 }
+
+// descriptorPath is where processes of the same user can open a descriptor of
+// this one.
+func descriptorPath(fd int) string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), fd) }
 
 // Opened says that the other process has opened the segment, or never will.
 func (s *Segment) Opened() {
@@ -55,9 +58,9 @@ func (s *Segment) Opened() {
 	}
 }
 
-// OpenSegment maps a segment of another process.
-func OpenSegment(path string, size int) (*Segment, error) {
-	fd, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC, 0)
+// OpenSegment maps the segment that another process offers.
+func OpenSegment(offer *Offer) (*Segment, error) {
+	fd, err := unix.Open(offer.Segment, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -66,17 +69,55 @@ func OpenSegment(path string, size int) (*Segment, error) {
 	if err := unix.Fstat(fd, &stat); err != nil {
 		return nil, err
 	}
-	if size <= 0 || stat.Size != int64(size) {
-		return nil, fmt.Errorf("the segment has %d bytes, not %d", stat.Size, size)
+	if offer.Size <= 0 || stat.Size != int64(offer.Size) {
+		return nil, fmt.Errorf("the segment has %d bytes, not %d", stat.Size, offer.Size)
 	}
-	memory, err := unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	memory, err := unix.Mmap(fd, 0, offer.Size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		return nil, err
 	}
-	return &Segment{memory: memory, Size: size, fd: -1}, nil
+	return &Segment{memory: memory, fd: -1}, nil
 }
 
-func (s *Segment) close() {
+// Close gives the memory back. A nil segment has none.
+func (s *Segment) Close() {
+	if s == nil {
+		return
+	}
 	s.Opened()
 	_ = unix.Munmap(s.memory)
+}
+
+// NewDirect makes two pipes and notes in the offer where the other process can
+// open its ends. opened must be called when it has done so, or never will.
+func NewDirect(offer *Offer) (d *Direct, opened func(), err error) {
+	theirIn, ourOut, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	ourIn, theirOut, err := os.Pipe()
+	if err != nil {
+		_ = theirIn.Close()
+		_ = ourOut.Close()
+		return nil, nil, err
+	}
+	offer.In, offer.Out = descriptorPath(int(theirIn.Fd())), descriptorPath(int(theirOut.Fd()))
+	return newDirect(ourIn, ourOut), func() {
+		_ = theirIn.Close()
+		_ = theirOut.Close()
+	}, nil
+}
+
+// OpenDirect opens the pipes that another process offers.
+func OpenDirect(offer *Offer) (*Direct, error) {
+	in, err := os.OpenFile(offer.In, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	out, err := os.OpenFile(offer.Out, os.O_WRONLY, 0)
+	if err != nil {
+		_ = in.Close()
+		return nil, err
+	}
+	return newDirect(in, out), nil
 }

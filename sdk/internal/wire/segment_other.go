@@ -6,21 +6,24 @@ import "errors"
 
 // Segment would be memory that two processes share; here there is none, and
 // everything goes over the stream.
-type Segment struct {
-	memory []byte
-	Path   string `json:"path"`
-	Size   int    `json:"size"`
-}
+type Segment struct{ memory []byte }
 
-var errNoSegment = errors.New("no shared memory on this system")
+var errNotHere = errors.New("not on this system")
 
 // NewSegment fails.
-func NewSegment(int) (*Segment, error) { return nil, errNoSegment }
+func NewSegment(int, *Offer) (*Segment, error) { return nil, errNotHere }
 
 // OpenSegment fails.
-func OpenSegment(string, int) (*Segment, error) { return nil, errNoSegment }
+func OpenSegment(*Offer) (*Segment, error) { return nil, errNotHere }
 
 // Opened does nothing.
 func (s *Segment) Opened() {}
 
-func (s *Segment) close() {}
+// Close does nothing.
+func (s *Segment) Close() {}
+
+// NewDirect fails.
+func NewDirect(*Offer) (d *Direct, opened func(), err error) { return nil, nil, errNotHere }
+
+// OpenDirect fails.
+func OpenDirect(*Offer) (*Direct, error) { return nil, errNotHere }
