@@ -6,6 +6,10 @@ import (
 	"github.com/unbraid/unbraid/objectives"
 	"github.com/unbraid/unbraid/objectives/bbob"
 	program "github.com/unbraid/unbraid/objectives/exec"
+	"github.com/unbraid/unbraid/plugins/estimators/joint"
+	"github.com/unbraid/unbraid/plugins/estimators/spm"
+	"github.com/unbraid/unbraid/plugins/hessians/central"
+	"github.com/unbraid/unbraid/plugins/hessians/shared"
 	"github.com/unbraid/unbraid/plugins/solvers/cbo"
 	"github.com/unbraid/unbraid/plugins/solvers/cmaes"
 	"github.com/unbraid/unbraid/plugins/solvers/neldermead"
@@ -43,5 +47,11 @@ func builtins() []core.Component {
 		cmaes.BIPOP(),
 		neldermead.Component(),
 		random.Component(),
+
+		central.Component(),
+		shared.Component(),
+
+		joint.Component(),
+		spm.Component(),
 	}
 }

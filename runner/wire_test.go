@@ -2,9 +2,14 @@ package main
 
 import (
 	"math"
+	"reflect"
 	"testing"
 
 	"github.com/unbraid/unbraid/core"
+	"github.com/unbraid/unbraid/objectives"
+	"github.com/unbraid/unbraid/objectives/mix"
+	"github.com/unbraid/unbraid/plugins/estimators/joint"
+	"github.com/unbraid/unbraid/plugins/hessians/shared"
 	"github.com/unbraid/unbraid/sdk"
 	"gonum.org/v1/gonum/mat"
 )
@@ -42,7 +47,7 @@ func TestEveryBuiltinOverTheWire(t *testing.T) {
 				values["command"] = []any{"cat"} // in one dimension, the identity
 			}
 			env := func() *core.Env {
-				e := &core.Env{Dim: dim, Budget: 10_000, Stream: core.NewStream(7), Lower: box(-4), Upper: box(5), HessianCost: dim * dim}
+				e := &core.Env{Dim: dim, Budget: 1_000_000, Stream: core.NewStream(7), Lower: box(-4), Upper: box(5), HessianCost: 3 * dim * dim}
 				if c.ID() == "objective/exec" {
 					e.Dim = 1
 				}
@@ -94,8 +99,12 @@ func TestEveryBuiltinOverTheWire(t *testing.T) {
 					t.Fatal(err)
 				}
 				equalBits(t, a.RawMatrix().Data, b.RawMatrix().Data)
-			case core.Hessian, core.Estimator:
-				// Their own tests run them over the wire.
+			case core.Hessian:
+				equalStructures(t, func() *core.Structure { return estimate(t, local, makeJoint(t, env())) },
+					func() *core.Structure { return estimate(t, remote.(core.Hessian), makeJoint(t, env())) })
+			case core.Estimator:
+				equalStructures(t, func() *core.Structure { return estimate(t, makeShared(t, env()), local) },
+					func() *core.Structure { return estimate(t, makeShared(t, env()), remote.(core.Estimator)) })
 			case core.Solver:
 				for range 30 {
 					a, err := local.Ask(t.Context())
@@ -127,6 +136,57 @@ func TestEveryBuiltinOverTheWire(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func makeJoint(t *testing.T, env *core.Env) core.Estimator {
+	t.Helper()
+	c := joint.Component()
+	made, err := c.Make(nil, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.(core.Estimator)
+}
+
+func makeShared(t *testing.T, env *core.Env) core.Hessian {
+	t.Helper()
+	c := shared.Component()
+	made, err := c.Make(nil, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.(core.Hessian)
+}
+
+// estimate finds the structure of a mixed Rastrigin function.
+func estimate(t *testing.T, h core.Hessian, e core.Estimator) *core.Structure {
+	t.Helper()
+	const dim = 12
+	c := objectives.Rastrigin()
+	g, err := c.Make(nil, &core.Env{Dim: dim, Stream: core.NewStream(3)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := mix.New(mix.Defaults(), dim, nil, core.NewStream(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	meter := core.NewMeter(core.NewLinear(g.(core.Objective), w), dim, 1_000_000, math.Inf(-1))
+	s, err := core.Estimate(t.Context(), meter, h, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func equalStructures(t *testing.T, local, remote func() *core.Structure) {
+	t.Helper()
+	a, b := local(), remote()
+	equalBits(t, a.W.RawMatrix().Data, b.W.RawMatrix().Data)
+	equalBits(t, a.Inverse.RawMatrix().Data, b.Inverse.RawMatrix().Data)
+	if !reflect.DeepEqual(a.Certificate, b.Certificate) {
+		t.Errorf("certificates differ: %+v here, %+v over the wire", a.Certificate, b.Certificate)
 	}
 }
 

@@ -393,7 +393,10 @@ func (h *remoteHessian) Begin(ctx context.Context, q core.HessianQuery) error {
 	if err := h.prepare(ctx); err != nil {
 		return err
 	}
-	_, err := h.exchange(ctx, &wire.Frame{Op: wire.Op_BEGIN, Matrices: []*wire.Matrix{h.plane.Pack(q.X), h.plane.Pack(q.V)}})
+	b, err := json.Marshal(query{q.Stretch})
+	if err == nil {
+		_, err = h.exchange(ctx, &wire.Frame{Op: wire.Op_BEGIN, Json: b, Matrices: []*wire.Matrix{h.plane.Pack(q.X), h.plane.Pack(q.V)}})
+	}
 	return err
 }
 
@@ -448,8 +451,8 @@ func (e *remoteEstimator) Ask(ctx context.Context) (core.Need, error) {
 	if err != nil {
 		return core.Need{}, err
 	}
-	var what string
-	if err := decodeJSON(answer.Json, &what); err != nil {
+	var n need
+	if err := decodeJSON(answer.Json, &n); err != nil {
 		return core.Need{}, err
 	}
 	m, err := unpackAll(&e.plane, answer, 2)
@@ -457,14 +460,15 @@ func (e *remoteEstimator) Ask(ctx context.Context) (core.Need, error) {
 		return core.Need{}, err
 	}
 	switch {
-	case what == needHessians && m[0] != nil:
-		return core.Need{Hessians: &core.HessianQuery{X: m[0], V: m[1]}}, nil
-	case what == needPoints && m[0] != nil:
+	case n.Need == needHessians && m[0] != nil:
+		q := n.with(m)
+		return core.Need{Hessians: &q}, nil
+	case n.Need == needPoints && m[0] != nil:
 		return core.Need{Points: m[0]}, nil
-	case what == needNothing:
+	case n.Need == needNothing:
 		return core.Need{}, nil
 	}
-	return core.Need{}, e.shapeError("it needs %q without points", what)
+	return core.Need{}, e.shapeError("it needs %q without points", n.Need)
 }
 
 func (e *remoteEstimator) Structure(ctx context.Context) (*core.Structure, error) {

@@ -412,9 +412,13 @@ func (in *instance) hessian(ctx context.Context, c core.Hessian, f *wire.Frame) 
 		}
 		return resultJSON(c.Cost(directions))
 	case wire.Op_BEGIN:
+		var q query
+		if err := decodeJSON(f.Json, &q); err != nil {
+			return nil, err
+		}
 		m, err := unpackAll(&in.plane, f, 2)
 		if err == nil {
-			err = c.Begin(ctx, core.HessianQuery{X: m[0], V: m[1]})
+			err = c.Begin(ctx, q.with(m))
 		}
 		return result(), err
 	case wire.Op_ASK:
@@ -435,7 +439,21 @@ func (in *instance) hessian(ctx context.Context, c core.Hessian, f *wire.Frame) 
 	return nil, fmt.Errorf("%w: %s is not a request for a hessian", core.ErrShape, f.Op)
 }
 
-// What an estimator needs, in the JSON of the answer to NEED.
+// query is what a core.HessianQuery holds besides its matrices.
+type query struct {
+	Stretch float64 `json:"stretch"`
+}
+
+func (q query) with(m []*mat.Dense) core.HessianQuery {
+	return core.HessianQuery{X: m[0], V: m[1], Stretch: q.Stretch}
+}
+
+// need is the JSON of the answer to NEED.
+type need struct {
+	Need string `json:"need"` // one of the constants
+	query
+}
+
 const (
 	needHessians = "hessians"
 	needPoints   = "points"
@@ -448,17 +466,17 @@ func (in *instance) estimator(ctx context.Context, c core.Estimator, f *wire.Fra
 		if err := in.tellEstimator(ctx, c, f); err != nil {
 			return nil, err
 		}
-		need, err := c.Ask(ctx)
+		wanted, err := c.Ask(ctx)
 		in.plane.Begin()
-		switch {
+		switch h := wanted.Hessians; {
 		case err != nil:
 			return nil, err
-		case need.Hessians != nil:
-			return resultJSON(needHessians, in.plane.Pack(need.Hessians.X), in.plane.Pack(need.Hessians.V))
-		case need.Points != nil:
-			return resultJSON(needPoints, in.plane.Pack(need.Points))
+		case h != nil:
+			return resultJSON(need{needHessians, query{h.Stretch}}, in.plane.Pack(h.X), in.plane.Pack(h.V))
+		case wanted.Points != nil:
+			return resultJSON(need{Need: needPoints}, in.plane.Pack(wanted.Points))
 		}
-		return resultJSON(needNothing)
+		return resultJSON(need{Need: needNothing})
 	case wire.Op_STRUCTURE:
 		s, err := c.Structure(ctx)
 		if err != nil {

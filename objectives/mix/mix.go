@@ -26,21 +26,43 @@ type Params struct {
 // Defaults is the mix of the paper.
 func Defaults() Params { return Params{Kind: "perturbed-orthogonal", Strength: 5} }
 
+// Check returns the mistakes that New would find in parameters and shapes,
+// without making a matrix, which in many dimensions takes long.
+func (p Params) Check(d int, given *mat.Dense) error {
+	m := p.rows(d)
+	if m < 1 || m > d {
+		return core.BadParam("rank", "%d is not possible in %d dimensions, must be from 1 to %d, or 0 for all", p.Rank, d, d)
+	}
+	if p.Kind != "file" {
+		if p.File != "" || given != nil {
+			return core.BadParam("file", "only kind = \"file\" takes a file, not %q", p.Kind)
+		}
+		return nil
+	}
+	if given == nil {
+		return core.BadParam("file", "kind = \"file\" needs a matrix: give the path of one")
+	}
+	if rows, cols := given.Dims(); rows != m || cols != d {
+		return core.BadParam("file", "the matrix is %d x %d, must be %d x %d: one column for each of the problem's dimensions, and rank rows (without rank, as many as columns)", rows, cols, m, d)
+	}
+	return nil
+}
+
+func (p Params) rows(d int) int {
+	if p.Rank == 0 {
+		return d
+	}
+	return p.Rank
+}
+
 // New returns the matrix for points of d dimensions: d-by-d or, with a rank,
 // the first rank rows of what it would be without. It is drawn from the stream,
 // except for the kind "file", which takes the matrix given (see Parse) and
 // scales a copy of it; for all other kinds given is nil. The result belongs to
 // the caller.
 func New(p Params, d int, given *mat.Dense, stream core.Stream) (*mat.Dense, error) {
-	m := p.Rank
-	if m == 0 {
-		m = d
-	}
-	if m < 1 || m > d {
-		return nil, core.BadParam("rank", "%d is not possible in %d dimensions, must be from 1 to %d, or 0 for all", p.Rank, d, d)
-	}
-	if p.Kind != "file" && (p.File != "" || given != nil) {
-		return nil, core.BadParam("file", "only kind = \"file\" takes a file, not %q", p.Kind)
+	if err := p.Check(d, given); err != nil {
+		return nil, err
 	}
 	rng := stream.Rand()
 	var w *mat.Dense
@@ -59,17 +81,11 @@ func New(p Params, d int, given *mat.Dense, stream core.Stream) (*mat.Dense, err
 	case "crosstalk":
 		w = crosstalk(d, rng)
 	case "file":
-		if given == nil {
-			return nil, core.BadParam("file", "kind = \"file\" needs a matrix: give the path of one")
-		}
-		if rows, cols := given.Dims(); rows != m || cols != d {
-			return nil, core.BadParam("file", "the matrix is %d x %d, must be %d x %d: one column for each of the problem's dimensions, and rank rows (without rank, as many as columns)", rows, cols, m, d)
-		}
 		w = given
 	default:
 		return nil, core.BadParam("kind", "%q is not a kind of mix", p.Kind)
 	}
-	w = mat.DenseCopyOf(w.Slice(0, m, 0, d))
+	w = mat.DenseCopyOf(w.Slice(0, p.rows(d), 0, d))
 	if p.Kind != "orthogonal" {
 		if err := unitRows(w); err != nil {
 			return nil, err

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,7 +72,7 @@ type Problem struct {
 type Method struct {
 	Name      string
 	Mix       bool // false: it sees g instead of f = g(W.)
-	Solver    Ref
+	Solver    *Ref // nil: the trial ends with the estimate
 	Noise     *Ref
 	Estimator *Ref
 	Hessian   *Ref
@@ -136,30 +137,30 @@ func (f *File) readPlugins() {
 	if t == nil {
 		return
 	}
-	for name := range t.values {
+	for _, name := range slices.Sorted(maps.Keys(t.values)) {
 		p := t.sub(name)
 		if p == nil {
 			return
 		}
 		e := sdk.Executable{Name: name, SHA256: p.str("sha256", ""), Dir: filepath.Dir(t.d.file)}
 		path := p.str("path", "")
-		command, _ := p.get("command")
+		command, given := p.get("command")
 		switch {
-		case path != "" && command != nil:
+		case path != "" && given:
 			p.fail("command", "give either path or command, not both")
 		case path != "":
 			e.Command = []string{t.d.resolve(path)}
+		case !given:
+			p.fail("", "give the path of an executable, for example path = \"./%s\", or command = [\"python3\", \"%s.py\"]", name, name)
 		default:
 			list, _ := command.([]any)
 			for _, word := range list {
-				s, ok := word.(string)
-				if !ok {
-					p.fail("command", "want a list of strings such as [\"python3\", \"sim.py\"]")
+				if s, ok := word.(string); ok {
+					e.Command = append(e.Command, s)
 				}
-				e.Command = append(e.Command, s)
 			}
-			if len(list) == 0 {
-				p.fail("", "give the path of an executable, for example path = \"./%s\", or command = [\"python3\", \"%s.py\"]", name, name)
+			if len(e.Command) == 0 || len(e.Command) < len(list) {
+				p.fail("command", "want a list of strings such as [\"python3\", \"%s.py\"]", name)
 			}
 			if e.SHA256 != "" {
 				p.fail("sha256", "a checksum pins a path, not a command: the interpreter is not what you want to pin")
@@ -292,7 +293,9 @@ func success(t *table) Success {
 			sub.fail("gap", "%v is not possible, must be at least 0", *gap)
 		}
 	}
-	s.Value = sub.float("value")
+	if s.Value = sub.float("value"); s.Value != nil && math.IsNaN(*s.Value) {
+		sub.fail("value", "%v is not possible, must be a number", *s.Value)
+	}
 	s.Stop = sub.boolean("stop", false)
 	sub.finish()
 	return s
@@ -312,7 +315,9 @@ func problem(t *table, dim int, lookup Lookup) Problem {
 		t.fail("objective", "missing: name one, for example objective = { plugin = \"rastrigin\" }")
 	}
 	readMix(t, &p)
-	p.Minimum = t.float("minimum")
+	if p.Minimum = t.float("minimum"); p.Minimum != nil && (math.IsNaN(*p.Minimum) || math.IsInf(*p.Minimum, 0)) {
+		t.fail("minimum", "%v is not possible, must be a finite number; leave it out if it is not known", *p.Minimum)
+	}
 	if v, ok := t.get("domain"); ok {
 		list, _ := v.([]any)
 		for _, e := range list {
@@ -351,8 +356,12 @@ func readMix(t *table, p *Problem) {
 	if params.File != "" {
 		p.MixMatrix = m.matrix("file", params.File)
 	}
-	// Make it once for its errors: they belong to the file, not to a trial.
-	if _, err := mix.New(params, p.Dim, p.MixMatrix, core.Stream{}); err != nil && p.Dim > 0 {
+	// Errors belong to the file, not to a trial.
+	err := params.Check(p.Dim, p.MixMatrix)
+	if err == nil && p.MixMatrix != nil {
+		_, err = mix.New(params, p.Dim, p.MixMatrix, core.Stream{})
+	}
+	if err != nil && p.Dim > 0 {
 		var bad *core.ParamError
 		if errors.As(err, &bad) {
 			m.fail(bad.Key, "%s", bad.Problem)
@@ -381,11 +390,7 @@ func method(t *table, lookup Lookup) Method {
 	if m.Name == "" {
 		t.fail("name", "missing: give the method a name")
 	}
-	if ref := component(t, core.KindSolver, lookup); ref != nil {
-		m.Solver = *ref
-	} else {
-		t.fail("solver", "missing: name one, for example solver = { plugin = \"cbo\" }")
-	}
+	m.Solver = component(t, core.KindSolver, lookup)
 	m.Noise = component(t, core.KindNoise, lookup)
 	m.Estimator = component(t, core.KindEstimator, lookup)
 	m.Hessian = component(t, core.KindHessian, lookup)
@@ -413,6 +418,11 @@ func method(t *table, lookup Lookup) Method {
 		t.fail("hessian", "there is no estimator that asks for Hessians")
 	case m.Estimator != nil && m.Hessian == nil:
 		t.fail("hessian", "missing: the estimator needs one, for example hessian = { plugin = \"shared\" }")
+	case m.Solver == nil && m.Estimator == nil:
+		t.fail("solver", "missing: name one, for example solver = { plugin = \"cbo\" }")
+	case m.Solver == nil && (m.Noise != nil || m.Structure != "" || t.has("fallback")):
+		t.fail("solver", "missing: without one, a method is just an estimator and a hessian")
+	case m.Solver == nil:
 	case known && m.Structure == "":
 		t.fail("structure", "missing: say how the structure is used, %q or %q", UseNoise, UseCoordinates)
 	case m.Structure == UseNoise && m.Noise == nil:

@@ -1,11 +1,21 @@
 package experiment
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
 
 // locate returns the line of every key of a valid TOML document, by path:
 // "budget", "problem[0].objective.shift". The TOML library knows lines only
 // where it fails itself, and we want to name them for errors of our own.
 func locate(source string) map[string]int {
+	for _, mark := range []string{"\ufeff", "\xff\xfe", "\xfe\xff"} { // byte order marks, as the library skips them
+		if rest, ok := strings.CutPrefix(source, mark); ok {
+			source = rest
+			break
+		}
+	}
 	l := locator{source: source, lines: map[string]int{}, count: map[string]int{}}
 	l.document()
 	return l.lines
@@ -35,6 +45,13 @@ func (l *locator) lineNumber() int {
 	return l.line + 1
 }
 
+// note keeps the line on which a path is first seen.
+func (l *locator) note(path string, line int) {
+	if _, known := l.lines[path]; !known {
+		l.lines[path] = line
+	}
+}
+
 func (l *locator) document() {
 	prefix := ""
 	for l.skipBlank(); !l.done(); l.skipBlank() {
@@ -61,6 +78,7 @@ func (l *locator) header() string {
 	keys := l.keys()
 	for i, key := range keys {
 		path = join(path, key)
+		l.note(path, line)
 		if array && i == len(keys)-1 {
 			l.count[path]++
 		}
@@ -81,9 +99,7 @@ func (l *locator) pair(prefix string) {
 	path := prefix
 	for _, key := range l.keys() {
 		path = join(path, key)
-		if _, known := l.lines[path]; !known {
-			l.lines[path] = line
-		}
+		l.note(path, line)
 	}
 	l.skipBlank()
 	if l.peek() == '=' {
@@ -99,10 +115,10 @@ func (l *locator) keys() []string {
 	for {
 		l.skipSpace()
 		start := l.at
-		switch c := l.peek(); c {
+		switch l.peek() {
 		case '"', '\'':
 			l.quoted()
-			keys = append(keys, strings.Trim(l.source[start:l.at], string(c)))
+			keys = append(keys, unquote(l.source[start:l.at]))
 		default:
 			for !l.done() && !strings.ContainsRune(" \t\r\n.=[]{},#\"'", rune(l.peek())) {
 				l.at++
@@ -128,7 +144,10 @@ func (l *locator) value(path string) {
 		l.list('}', func(int) { l.pair(path) })
 	case '[':
 		l.at++
-		l.list(']', func(i int) { l.value(element(path, i)) })
+		l.list(']', func(i int) {
+			l.note(element(path, i), l.lineNumber())
+			l.value(element(path, i))
+		})
 	default:
 		for !l.done() && !strings.ContainsRune(",]}\n#", rune(l.peek())) {
 			l.at++
@@ -167,10 +186,25 @@ func (l *locator) quoted() {
 			l.at++
 		} else if strings.HasPrefix(l.source[l.at:], quote) {
 			l.at += len(quote)
+			// A string of several lines may end in one or two quotes of its own.
+			for range len(quote) - 1 {
+				if l.peek() == quote[0] {
+					l.at++
+				}
+			}
 			return
 		}
 	}
 	l.at = len(l.source)
+}
+
+// unquote returns the key that a quoted one stands for.
+func unquote(quoted string) string {
+	var parsed struct{ Key string }
+	if _, err := toml.Decode("Key = "+quoted, &parsed); err != nil {
+		return quoted // not TOML after all
+	}
+	return parsed.Key
 }
 
 func (l *locator) skipSpace() {

@@ -31,9 +31,8 @@ func (d *decoder) change(values map[string]any, change string) error {
 		d.assign(values, "", path, value)
 		return nil
 	}
-	tables, _ := values[list].([]map[string]any)
 	found := false
-	for i, t := range tables {
+	for i, t := range tables(values[list]) {
 		if _, has := t[first]; has {
 			found = true
 			d.assign(t, element(list, i), path, value)
@@ -64,17 +63,21 @@ func isKind(s string) bool {
 }
 
 func (d *decoder) changeNamed(values map[string]any, change, list, rest string, value any) error {
-	tables, _ := values[list].([]map[string]any)
 	var names []string
-	for i, t := range tables {
+	best, longest := -1, -1 // a name may hold a dot itself
+	all := tables(values[list])
+	for i, t := range all {
 		name, _ := t["name"].(string)
 		names = append(names, name)
-		if key, ok := strings.CutPrefix(rest, name+"."); ok {
-			d.assign(t, element(list, i), key, value)
-			return nil
+		if strings.HasPrefix(rest, name+".") && len(name) > longest {
+			best, longest = i, len(name)
 		}
 	}
-	return &Error{Key: "--set " + change, Problem: fmt.Sprintf("there is no %s of that name; there are %s", list, strings.Join(names, ", "))}
+	if best < 0 {
+		return &Error{Key: "--set " + change, Problem: fmt.Sprintf("there is no %s of that name; there are %s", list, strings.Join(names, ", "))}
+	}
+	d.assign(all[best], element(list, best), rest[longest+1:], value)
+	return nil
 }
 
 // assign sets a dotted key below a table and notes that the command line did.

@@ -57,9 +57,8 @@ type decoder struct {
 	err   error
 }
 
-// resolve makes a path that is relative to the experiment file's folder one
-// that is relative to ours; a bare name such as python3 is left to the search
-// path of commands.
+// resolve makes a path that is relative to the experiment file's folder an
+// absolute one.
 func (d *decoder) resolve(path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -212,20 +211,8 @@ func (t *table) subs(key string) []*table {
 	if !ok {
 		return nil
 	}
-	var list []map[string]any
-	switch v := v.(type) {
-	case []map[string]any:
-		list = v
-	case []any:
-		for _, e := range v {
-			m, ok := e.(map[string]any)
-			if !ok {
-				t.fail(key, "want tables, each under [[%s]]", key)
-				return nil
-			}
-			list = append(list, m)
-		}
-	default:
+	list := tables(v)
+	if list == nil {
 		t.fail(key, "want tables, each under [[%s]]", key)
 		return nil
 	}
@@ -234,6 +221,26 @@ func (t *table) subs(key string) []*table {
 		out[i] = &table{d: t.d, path: element(join(t.path, key), i), values: values}
 	}
 	return out
+}
+
+// tables returns an array of tables, however it is written; nil if v is
+// something else.
+func tables(v any) []map[string]any {
+	switch v := v.(type) {
+	case []map[string]any: // under headers
+		return v
+	case []any: // in brackets
+		list := make([]map[string]any, len(v))
+		for i, e := range v {
+			m, ok := e.(map[string]any)
+			if !ok {
+				return nil
+			}
+			list[i] = m
+		}
+		return list
+	}
+	return nil
 }
 
 // params resolves the remaining keys of a component's table.

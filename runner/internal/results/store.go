@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,7 +80,9 @@ func (s *Store) load(e *experiment.Experiment) error {
 	for _, r := range records {
 		s.done[r.Key()] = r
 	}
-	merged, err := old.merge(settingsOf(e), s.done)
+	finished := maps.Clone(s.done)
+	maps.DeleteFunc(finished, func(_ trial.Key, r *trial.Record) bool { return r.Failed() })
+	merged, err := old.merge(settingsOf(e), finished)
 	if err != nil {
 		return fmt.Errorf("%w: %s\n%w\nGive what changed another name, or write to another folder with --out, or remove the folder to start afresh", ErrChanged, s.dir, err)
 	}
@@ -199,7 +202,7 @@ func settingsOf(e *experiment.Experiment) *settings {
 		if m.StructureMatrix != nil {
 			values["structure_file"] = fmt.Sprint(m.StructureMatrix.RawMatrix().Data)
 		}
-		for _, ref := range []*experiment.Ref{&m.Solver, m.Noise, m.Estimator, m.Hessian} {
+		for _, ref := range []*experiment.Ref{m.Solver, m.Noise, m.Estimator, m.Hessian} {
 			if ref != nil {
 				addRef(values, ref)
 			}
@@ -225,12 +228,12 @@ func addRef(values map[string]string, ref *experiment.Ref) {
 
 // merge adds what is new. What exists and has finished trials must be equal:
 // the error lists what is not.
-func (s *settings) merge(next *settings, done map[trial.Key]*trial.Record) (*settings, error) {
+func (s *settings) merge(next *settings, finished map[trial.Key]*trial.Record) (*settings, error) {
 	if s == nil {
 		return next, nil
 	}
 	var changed []string
-	if len(done) > 0 {
+	if len(finished) > 0 {
 		changed = differences("experiment", s.Experiment, next.Experiment)
 	}
 	merged := &settings{Name: next.Name, Experiment: next.Experiment}
@@ -242,7 +245,7 @@ func (s *settings) merge(next *settings, done map[trial.Key]*trial.Record) (*set
 				out = append(out, o)
 				continue
 			}
-			for key := range done {
+			for key := range finished {
 				if used(key) == o.Name {
 					changed = append(changed, differences(fmt.Sprintf("%s %q", label, o.Name), o.Values, next[i].Values)...)
 					break

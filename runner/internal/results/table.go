@@ -41,12 +41,13 @@ type Cell struct {
 	Successes int `json:"successes"`
 	// MedianGap and so on are over the trials that have the figure; null if
 	// none has. Queries to the target count as infinite where it was not
-	// reached, so the median is null when fewer than half reached it.
+	// reached, so the median is null unless more than half reached it.
 	MedianGap             *float64 `json:"median_gap"`
 	MedianBest            *float64 `json:"median_best"`
 	MedianQueriesToTarget *float64 `json:"median_queries_to_target"`
 	MedianQueries         *float64 `json:"median_queries"`
 	Recovered             *float64 `json:"recovered"` // mean share of rows of W
+	WorstRow              *float64 `json:"worst_row"` // the worst of all trials
 	// Verdicts counts what the estimators' certificates say.
 	Verdicts map[string]int `json:"verdicts,omitempty"`
 }
@@ -117,7 +118,9 @@ func summarise(problem, method string, last map[trial.Key]*trial.Record) Cell {
 		if key.Problem != problem || key.Method != method {
 			continue
 		}
-		c.Dim = r.Dim
+		if c.Dim == 0 || !r.Failed() { // one that failed early may not know it
+			c.Dim = r.Dim
+		}
 		if r.Failed() {
 			c.Failed++
 			continue
@@ -135,6 +138,9 @@ func summarise(problem, method string, last map[trial.Key]*trial.Record) Cell {
 				c.Verdicts = map[string]int{}
 			}
 			c.Verdicts[string(r.Certificate.Verdict)]++
+		}
+		if r.WorstRow != nil && (c.WorstRow == nil || *r.WorstRow > *c.WorstRow) {
+			c.WorstRow = r.WorstRow
 		}
 		if r.Recovered != nil {
 			shares = append(shares, *r.Recovered)
@@ -200,25 +206,34 @@ func (s *Summary) cell(method, problem int) *Cell {
 	return &s.Cells[method*len(s.Problems)+problem]
 }
 
-// rate is the success rate as people read it.
-func (c *Cell) rate(percent string) string {
-	text := "-"
-	if c.Judged > 0 {
-		text = fmt.Sprintf("%.0f%s", 100*float64(c.Successes)/float64(c.Judged), percent)
+// successRate is the share of successes, nil if none can be judged.
+func (c *Cell) successRate() *float64 {
+	if c.Judged == 0 {
+		return nil
 	}
+	rate := float64(c.Successes) / float64(c.Judged)
+	return &rate
+}
+
+func percent(share *float64, unit string) string {
+	if share == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f%s", 100**share, unit)
+}
+
+// rate is the success rate with, in brackets, the share of rows found.
+func (c *Cell) rate(unit string) string {
+	text := percent(c.successRate(), unit)
 	if c.Recovered != nil {
-		text += fmt.Sprintf(" (%.0f%s)", 100**c.Recovered, percent)
+		text += " (" + percent(c.Recovered, unit) + ")"
 	}
 	return text
 }
 
-// figures are what stands below a rate in the text table.
 func (c *Cell) count() string {
-	if c.Judged == 0 && c.Trials == 0 {
-		return ""
-	}
 	if c.Judged == 0 {
-		return fmt.Sprintf("%d trials", c.Trials)
+		return ""
 	}
 	return fmt.Sprintf("%d of %d", c.Successes, c.Judged)
 }
@@ -241,75 +256,65 @@ func thousands(x *float64) string {
 	return digits
 }
 
-// text writes a line for each method and problem.
+// text writes a line for each method and problem, with the columns that have
+// something to say.
 func (s *Summary) text(w io.Writer) error {
+	any := func(has func(c *Cell) bool) bool {
+		return slices.ContainsFunc(s.Cells, func(c Cell) bool { return has(&c) })
+	}
+	judged := any(func(c *Cell) bool { return c.Judged > 0 })
+	certified := any(func(c *Cell) bool { return c.Verdicts != nil })
+	columns := []struct {
+		shown bool
+		head  string
+		text  func(c *Cell) string
+	}{
+		{true, "problem", func(c *Cell) string { return c.Problem }},
+		{true, "method", func(c *Cell) string { return c.Method }},
+		{judged, "success", func(c *Cell) string { return percent(c.successRate(), " %") }},
+		{judged, "", func(c *Cell) string { return c.count() }},
+		{judged, "median gap", func(c *Cell) string { return short(c.MedianGap) }},
+		{judged, "queries to success", func(c *Cell) string { return thousands(c.MedianQueriesToTarget) }},
+		{!judged, "trials", func(c *Cell) string { return fmt.Sprint(c.Trials) }},
+		{!judged && !certified, "median best", func(c *Cell) string { return short(c.MedianBest) }},
+		{!judged, "queries", func(c *Cell) string { return thousands(c.MedianQueries) }},
+		{any(func(c *Cell) bool { return c.Recovered != nil }), "rows of W found", func(c *Cell) string { return percent(c.Recovered, " %") }},
+		{any(func(c *Cell) bool { return c.WorstRow != nil }), "worst row", func(c *Cell) string { return short(c.WorstRow) }},
+		{certified, "verdict", (*Cell).verdict},
+		{s.Failed > 0, "failed", func(c *Cell) string { return fmt.Sprint(c.Failed) }},
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	recovered := slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Recovered != nil })
-	certified := slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Verdicts != nil })
-	judged := slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Judged > 0 })
-	head := []string{"problem", "method"}
-	if judged {
-		head = append(head, "success", "", "median gap", "queries to success")
-	} else {
-		head = append(head, "trials", "median best")
+	line := func(text func(i int) string) {
+		var parts []string
+		for i, c := range columns {
+			if c.shown {
+				parts = append(parts, text(i))
+			}
+		}
+		fmt.Fprintln(t, strings.Join(parts, "\t"))
 	}
-	if recovered {
-		head = append(head, "rows of W found")
-	}
-	if certified {
-		head = append(head, "verdict")
-	}
-	if s.Failed > 0 {
-		head = append(head, "failed")
-	}
-	fmt.Fprintln(t, strings.Join(head, "\t"))
-	for p, problem := range s.Problems {
-		for m, method := range s.Methods {
-			c := s.cell(m, p)
-			if c.Trials+c.Failed == 0 {
-				continue
+	line(func(i int) string { return columns[i].head })
+	for p := range s.Problems {
+		for m := range s.Methods {
+			if c := s.cell(m, p); c.Trials+c.Failed > 0 {
+				line(func(i int) string { return columns[i].text(c) })
 			}
-			row := []string{problem, method}
-			if judged {
-				plain := *c
-				plain.Recovered = nil
-				row = append(row, plain.rate(" %"), c.count(), short(c.MedianGap), thousands(c.MedianQueriesToTarget))
-			} else {
-				row = append(row, fmt.Sprint(c.Trials), short(c.MedianBest))
-			}
-			if recovered {
-				share := "-"
-				if c.Recovered != nil {
-					share = fmt.Sprintf("%.0f %%", 100**c.Recovered)
-				}
-				row = append(row, share)
-			}
-			if certified {
-				row = append(row, c.verdict())
-			}
-			if s.Failed > 0 {
-				row = append(row, fmt.Sprint(c.Failed))
-			}
-			fmt.Fprintln(t, strings.Join(row, "\t"))
 		}
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.Flush(); err != nil || !judged {
 		return err
 	}
-	if judged {
-		_, err := fmt.Fprintf(w, "\nsuccess: %s\n", s.Success)
-		return err
-	}
-	return nil
+	_, err := fmt.Fprintf(w, "\nsuccess: %s\n", s.Success)
+	return err
 }
 
 // grid returns the success rates as in the paper, methods by problems.
-func (s *Summary) grid(percent string) [][]string {
+func (s *Summary) grid(unit string) [][]string {
 	rows := [][]string{append([]string{"Method"}, s.Problems...)}
 	for m, method := range s.Methods {
 		row := []string{method}
 		for p := range s.Problems {
-			row = append(row, s.cell(m, p).rate(percent))
+			row = append(row, s.cell(m, p).rate(unit))
 		}
 		rows = append(rows, row)
 	}
@@ -358,11 +363,11 @@ func (s *Summary) csv(w io.Writer) error {
 		}
 		return strconv.FormatFloat(*x, 'g', -1, 64)
 	}
-	_ = out.Write([]string{"problem", "method", "dim", "trials", "failed", "judged", "successes", "median_gap", "median_best", "median_queries_to_target", "median_queries", "recovered"})
+	_ = out.Write([]string{"problem", "method", "dim", "trials", "failed", "judged", "successes", "median_gap", "median_best", "median_queries_to_target", "median_queries", "recovered", "worst_row"})
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		_ = out.Write([]string{c.Problem, c.Method, fmt.Sprint(c.Dim), fmt.Sprint(c.Trials), fmt.Sprint(c.Failed), fmt.Sprint(c.Judged), fmt.Sprint(c.Successes),
-			number(c.MedianGap), number(c.MedianBest), number(c.MedianQueriesToTarget), number(c.MedianQueries), number(c.Recovered)})
+			number(c.MedianGap), number(c.MedianBest), number(c.MedianQueriesToTarget), number(c.MedianQueries), number(c.Recovered), number(c.WorstRow)})
 	}
 	out.Flush()
 	return out.Error()

@@ -24,8 +24,10 @@ type Record struct {
 	// Recovered is the share of rows of W that the estimate has within 1e-4,
 	// null without an estimator.
 	Recovered *float64 `json:"recovered"`
-	Stages    []Stage  `json:"stages"`
-	Seconds   float64  `json:"seconds"`
+	// WorstRow is the largest distance of a row of W from its estimate.
+	WorstRow *float64 `json:"worst_row,omitempty"`
+	Stages   []Stage  `json:"stages"`
+	Seconds  float64  `json:"seconds"`
 	// Status is "done", "budget", "target" or the solver's own reason for a
 	// trial that went well; see Failed for the others.
 	Status string `json:"status"`

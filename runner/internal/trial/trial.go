@@ -76,6 +76,9 @@ func (t *running) guarded(ctx context.Context) (end core.End, err error) {
 	return t.run(ctx)
 }
 
+// endEstimated is the end of a trial that was only to find the structure.
+const endEstimated core.End = "estimated"
+
 func (t *running) run(ctx context.Context) (core.End, error) {
 	root := core.NewStream(t.spec.Seed)
 	prob, method := t.spec.Problem, t.spec.Method
@@ -109,6 +112,9 @@ func (t *running) run(ctx context.Context) (core.End, error) {
 	if err != nil {
 		return "", err
 	}
+	if method.Solver == nil {
+		return endEstimated, nil
+	}
 	if structure != nil && structure.Certificate.Verdict == core.NotSeparable && method.Fallback != experiment.FallbackNone {
 		t.record.Fallback = method.Fallback
 		if method.Fallback == experiment.FallbackStop {
@@ -134,7 +140,7 @@ func (t *running) run(ctx context.Context) (core.End, error) {
 			return "", err
 		}
 	}
-	solver, err := open[core.Solver](ctx, t, method.Solver, env)
+	solver, err := open[core.Solver](ctx, t, *method.Solver, env)
 	if err != nil {
 		return "", err
 	}
@@ -275,9 +281,9 @@ func (t *running) structure(ctx context.Context, root core.Stream, dim int, lowe
 		return nil, err
 	}
 	t.record.Certificate = &found.Certificate
-	if w != nil {
-		share := recovered(w, found.W)
-		t.record.Recovered = &share
+	if w != nil && method.Mix {
+		share, worst := recovered(w, found.W)
+		t.record.Recovered, t.record.WorstRow = &share, &worst
 	}
 	return found, nil
 }
@@ -291,12 +297,13 @@ func identity(d int) *mat.Dense {
 }
 
 // recovered returns the share of rows of the true w that have an estimate
-// within 1e-4 in the Euclidean norm, up to sign.
-func recovered(w, estimate *mat.Dense) float64 {
+// within 1e-4 in the Euclidean norm, up to sign, and the largest distance.
+func recovered(w, estimate *mat.Dense) (share, worst float64) {
 	rows, _ := w.Dims()
 	candidates, _ := estimate.Dims()
 	found := 0
 	for i := range rows {
+		nearest := math.Inf(1)
 		for k := range candidates {
 			var plus, minus float64
 			for j, v := range w.RawRowView(i) {
@@ -304,13 +311,14 @@ func recovered(w, estimate *mat.Dense) float64 {
 				plus += (v - e) * (v - e)
 				minus += (v + e) * (v + e)
 			}
-			if math.Sqrt(min(plus, minus)) <= 1e-4 {
-				found++
-				break
-			}
+			nearest = min(nearest, plus, minus)
 		}
+		if math.Sqrt(nearest) <= 1e-4 {
+			found++
+		}
+		worst = max(worst, math.Sqrt(nearest))
 	}
-	return float64(found) / float64(rows)
+	return float64(found) / float64(rows), worst
 }
 
 // stage runs a part of the trial and notes its queries and time.
@@ -362,7 +370,7 @@ func (t *running) finish(end core.End, err error) {
 		gap := best - *t.minimum
 		r.Gap = &gap
 	}
-	if t.minimum != nil || t.spec.Experiment.Success.Value != nil {
+	if t.spec.Method.Solver != nil && (t.minimum != nil || t.spec.Experiment.Success.Value != nil) {
 		ok := r.QueriesToTarget != nil
 		r.Success = &ok
 	}

@@ -57,11 +57,11 @@ const (
 	Op_APPLY    Op = 30 // noise. matrices: drift z, normals xi. RESULT: D(z) xi
 	Op_NOISE    Op = 31 // solver to runner: the same
 	Op_COST     Op = 40 // hessian. json: a number of directions. RESULT: json: queries
-	Op_BEGIN    Op = 41 // hessian. matrices: X, V. RESULT: nothing
+	Op_BEGIN    Op = 41 // hessian. json: Query; matrices: X, V. RESULT: nothing
 	Op_HESSIANS Op = 42 // hessian. RESULT: matrices: one for each row of X
 	// Estimator. json: true if an answer is attached, then matrices: values (or
-	// none), Hessians. RESULT: json: "hessians", "points" or "done"; matrices:
-	// X and V, or points.
+	// none), Hessians. RESULT: json: Need, which is "hessians", "points" or
+	// "done", with the Query; matrices: X and V, or points.
 	Op_NEED      Op = 50
 	Op_STRUCTURE Op = 51 // estimator. RESULT: json: Certificate; matrices: W, inverse
 )
