@@ -27,6 +27,10 @@ const (
 //
 // An End other than the constants is the reason an Explainer gave.
 func Solve(ctx context.Context, meter *Meter, view Objective, solver Solver, stopAtTarget bool) (End, error) {
+	reached := func() bool { return stopAtTarget && meter.QueriesToTarget() > 0 }
+	if reached() { // while estimating
+		return EndTarget, nil
+	}
 	var values []float64
 	for {
 		if err := ctx.Err(); err != nil {
@@ -58,7 +62,7 @@ func Solve(ctx context.Context, meter *Meter, view Objective, solver Solver, sto
 			if err := view.Evaluate(ctx, values, x); err != nil {
 				return "", err
 			}
-			if stopAtTarget && meter.QueriesToTarget() > 0 {
+			if reached() {
 				return EndTarget, nil
 			}
 		}
@@ -86,7 +90,11 @@ func Estimate(ctx context.Context, meter *Meter, hessian Hessian, estimator Esti
 			return nil, err
 		}
 		if need.Empty() {
-			return estimator.Structure(ctx)
+			found, err := estimator.Structure(ctx)
+			if err == nil {
+				err = found.check(len(meter.bestX))
+			}
+			return found, err
 		}
 		var answer Answer
 		if need.Hessians != nil {

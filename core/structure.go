@@ -45,6 +45,24 @@ type Certificate struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
+// check makes sure that a structure fits a problem, whoever made it.
+func (s *Structure) check(dim int) error {
+	if s == nil || s.W == nil || s.Inverse == nil {
+		return fmt.Errorf("%w: a structure without its matrices", ErrShape)
+	}
+	m, d := s.W.Dims()
+	rows, cols := s.Inverse.Dims()
+	if d != dim || m > d || rows != d || cols != m {
+		return fmt.Errorf("%w: a structure of %d x %d with an inverse of %d x %d for %d dimensions", ErrShape, m, d, rows, cols, dim)
+	}
+	for _, x := range []*mat.Dense{s.W, s.Inverse} {
+		if n := mat.Norm(x, 2); math.IsNaN(n) || math.IsInf(n, 0) {
+			return fmt.Errorf("%w: a structure with entries that are not finite", ErrNaN)
+		}
+	}
+	return nil
+}
+
 // NewStructure returns the structure with the given rows, which are scaled to
 // unit length in place, and their pseudo-inverse.
 func NewStructure(w *mat.Dense) (*Structure, error) {

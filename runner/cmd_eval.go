@@ -106,6 +106,9 @@ func readPoints(r io.Reader, name string, dim int) (*mat.Dense, error) {
 	scanner.Buffer(nil, 64<<20)
 	for line := 1; scanner.Scan(); line++ {
 		text := strings.TrimSpace(scanner.Text())
+		if line == 1 {
+			text = strings.TrimPrefix(text, "\ufeff") // spreadsheets put a byte order mark there
+		}
 		if text == "" || text[0] == '#' {
 			continue
 		}

@@ -173,23 +173,22 @@ func parseSeeds(text string) ([]uint64, error) {
 
 // selection applies --only.
 func (o *runOptions) selection(e *experiment.Experiment) (problems, methods []string, err error) {
+	all, kept := map[string][]string{}, map[string][]string{}
 	for _, p := range e.Problems {
-		problems = append(problems, p.Name)
+		all["problem"] = append(all["problem"], p.Name)
 	}
 	for _, m := range e.Methods {
-		methods = append(methods, m.Name)
+		all["method"] = append(all["method"], m.Name)
 	}
 	for _, only := range o.only {
-		what, names, ok := strings.Cut(only, "=")
-		of := map[string]*[]string{"problem": &problems, "method": &methods}[what]
-		if !ok || of == nil {
+		what, rest, _ := strings.Cut(only, "=")
+		if all[what] == nil || rest == "" {
 			return nil, nil, fmt.Errorf("--only %s is not possible, want problem=A,B or method=C", only)
 		}
-		var kept []string
 		// A name may hold a comma itself.
-		for rest := names; rest != ""; {
+		for rest != "" {
 			name := ""
-			for _, n := range *of {
+			for _, n := range all[what] {
 				if (rest == n || strings.HasPrefix(rest, n+",")) && len(n) > len(name) {
 					name = n
 				}
@@ -197,17 +196,21 @@ func (o *runOptions) selection(e *experiment.Experiment) (problems, methods []st
 			if name == "" {
 				wanted, _, _ := strings.Cut(rest, ",")
 				hint := ""
-				if nearest := experiment.Nearest(wanted, *of); nearest != "" {
+				if nearest := experiment.Nearest(wanted, all[what]); nearest != "" {
 					hint = fmt.Sprintf("; did you mean %q?", nearest)
 				}
 				return nil, nil, fmt.Errorf("--only %s: there is no %s %q%s", only, what, wanted, hint)
 			}
-			kept = append(kept, name)
+			kept[what] = append(kept[what], name)
 			rest = strings.TrimPrefix(strings.TrimPrefix(rest, name), ",")
 		}
-		*of = kept
 	}
-	return problems, methods, nil
+	for what, names := range all {
+		if kept[what] == nil {
+			kept[what] = names
+		}
+	}
+	return kept["problem"], kept["method"], nil
 }
 
 // pending returns the trials that are not done, and the number of all. Seeds

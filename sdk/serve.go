@@ -17,6 +17,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/go-plugin"
@@ -87,6 +88,7 @@ func describe(w io.Writer, components []core.Component) error {
 	c := catalogue{Protocol: ProtocolVersion}
 	for i := range components {
 		d := components[i].Description
+		d.Params = slices.Clone(d.Params)
 		for j := range d.Params {
 			d.Params[j].Default = jsonParams(d.Params[j].Default)
 		}

@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -167,7 +168,9 @@ func factsFrame(instance any) (*wire.Frame, error) {
 }
 
 func decodeJSON(b []byte, v any) error {
-	if err := json.Unmarshal(b, v); err != nil {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber() // whole numbers keep all their digits
+	if err := d.Decode(v); err != nil {
 		return fmt.Errorf("%w: malformed JSON in a frame: %w", core.ErrShape, err)
 	}
 	return nil

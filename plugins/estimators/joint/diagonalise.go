@@ -238,9 +238,9 @@ func scaleColumns(c *mat.Dense, scale []float64) {
 	}
 }
 
-// flat is the squared sine of the angle between two diagonals over the samples
+// parallel is the squared sine of the angle between two diagonals over the samples
 // below which they count as proportional when E is solved for.
-const flat = 1e-11
+const parallel = 1e-11
 
 // solvePairs fills e with the least-squares solution of gaussNewton and
 // returns the largest sum of absolute values of a row.
@@ -259,15 +259,15 @@ func solvePairs(e *mat.Dense, ms []*mat.Dense, trust [][]float64) float64 {
 				ri += di * r
 				rj += dj * r
 			}
-			det := gi*gj - gij*gij + flat*gi*gj
+			det := gi*gj - gij*gij + parallel*gi*gj
 			if !(det > 0) {
 				e.Set(i, j, 0)
 				e.Set(j, i, 0)
 				continue
 			}
 			// Damping both diagonal entries keeps proportional pairs bounded.
-			gi *= 1 + flat/2
-			gj *= 1 + flat/2
+			gi *= 1 + parallel/2
+			gj *= 1 + parallel/2
 			e.Set(i, j, -(gj*ri-gij*rj)/det)
 			e.Set(j, i, -(gi*rj-gij*ri)/det)
 		}

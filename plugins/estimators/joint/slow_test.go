@@ -32,12 +32,12 @@ func TestTable(t *testing.T) {
 	}
 	limit := map[string]int{"rastrigin": 70_000, "rastrigin-like": 70_000, "different-powers": 130_000, "squared-norm": 45_000, "rank 10": 70_000}
 	for _, d := range dims {
-		seeds := 10
+		seeds, shifts := 10, []float64{2, 0}
 		if d > 100 {
-			seeds = 2
+			seeds, shifts = 2, shifts[:1]
 		}
 		for _, name := range append([]string{"rank 10"}, testbed.Paper...) {
-			for _, shift := range []float64{2, 0} {
+			for _, shift := range shifts {
 				var queries, least, worst, seconds float64
 				most := 0
 				least = 1

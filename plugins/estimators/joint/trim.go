@@ -3,6 +3,7 @@ package joint
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/unbraid/unbraid/core"
 	"github.com/unbraid/unbraid/plugins/estimators/internal/draw"
@@ -10,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+// probeBases is the number of points from which a trim looks at f.
 const probeBases = 2
 
 // probesCost is the number of queries of a trim in d dimensions at the most.
@@ -48,7 +50,7 @@ func (b behaviour) linear(typical behaviour) bool {
 // along the weak directions.
 func (e *estimator) trim(size []float64, then func() (script.Step, error)) script.Step {
 	m := e.m()
-	suspects := []int{}
+	var suspects []int
 	for i, s := range size {
 		if s <= weak*size[0] {
 			suspects = append(suspects, i)
@@ -71,13 +73,15 @@ func (e *estimator) trim(size []float64, then func() (script.Step, error)) scrip
 // other directions.
 func (e *estimator) keep(size []float64, suspects []int, typical behaviour, found []behaviour, then func() (script.Step, error)) (script.Step, error) {
 	length := columnLengths(e.base)
-	scale := append([]float64(nil), size...)
+	scale := slices.Clone(size)
 	drop := make([]bool, len(size))
 	var flat []int
 	var slopes []float64
 	linear := false
 	for n, i := range suspects {
 		b := found[n]
+		// In the first Hessian, errors mix linear directions with others of
+		// small curvature; the second can tell, unless all are linear.
 		isLinear := b.linear(typical) && (len(e.seen) > 1 || len(suspects) == len(size))
 		switch {
 		case b.none(typical) || isLinear:
@@ -92,7 +96,7 @@ func (e *estimator) keep(size []float64, suspects []int, typical behaviour, foun
 	if linear {
 		e.addLinear(columns(e.base, flat), slopes)
 	}
-	kept := []int{}
+	var kept []int
 	for i, s := range scale {
 		if !drop[i] && s > 0 {
 			kept = append(kept, i)
@@ -109,13 +113,11 @@ func (e *estimator) keep(size []float64, suspects []int, typical behaviour, foun
 	for j, i := range kept {
 		t.Set(i, j, math.Sqrt(scale[kept[0]]/scale[i]))
 	}
-	if len(flat) == 0 {
-		e.change(t)
-		return then()
-	}
-	gone := columns(e.base, flat)
+	before := e.base
 	e.change(t)
-	e.project(gone)
+	if len(flat) > 0 {
+		e.project(columns(before, flat))
+	}
 	return then()
 }
 

@@ -181,7 +181,7 @@ func (f *File) Resolve(lookup Lookup) (*Experiment, error) {
 	e.Dim = t.integer("dim", 0, 1)
 	e.Budget = t.integer("budget", 0, 1)
 	if !t.has("budget") {
-		t.fail("budget", "missing: say how many queries a trial may use, for example budget = 100_000")
+		t.missing("budget", "say how many queries a trial may use, for example budget = 100_000")
 	}
 	e.Seeds = seeds(t)
 	e.NaN = t.str("nan", NaNWorst)
@@ -195,7 +195,7 @@ func (f *File) Resolve(lookup Lookup) (*Experiment, error) {
 		unique(p, names, e.Problems[len(e.Problems)-1].Name)
 	}
 	if len(e.Problems) == 0 {
-		t.fail("problem", "missing: give at least one [[problem]]")
+		t.missing("problem", "give at least one [[problem]]")
 	}
 	names = map[string]bool{}
 	for _, m := range t.subs("method") {
@@ -203,7 +203,7 @@ func (f *File) Resolve(lookup Lookup) (*Experiment, error) {
 		unique(m, names, e.Methods[len(e.Methods)-1].Name)
 	}
 	if len(e.Methods) == 0 {
-		t.fail("method", "missing: give at least one [[method]]")
+		t.missing("method", "give at least one [[method]]")
 	}
 	t.finish()
 	return e, t.d.err
@@ -238,7 +238,7 @@ func unique(t *table, names map[string]bool, name string) {
 func seeds(t *table) []uint64 {
 	v, ok := t.get("seeds")
 	if !ok {
-		t.fail("seeds", "missing: give a number of seeds, for example seeds = 10, or a list")
+		t.missing("seeds", "give a number of seeds, for example seeds = 10, or a list")
 		return nil
 	}
 	switch v := v.(type) {
@@ -304,15 +304,15 @@ func success(t *table) Success {
 func problem(t *table, dim int, lookup Lookup) Problem {
 	p := Problem{Name: t.str("name", ""), Dim: t.integer("dim", dim, 1)}
 	if p.Name == "" {
-		t.fail("name", "missing: give the problem a name")
+		t.missing("name", "give the problem a name")
 	}
 	if p.Dim == 0 {
-		t.fail("dim", "missing: give the number of dimensions here or for the whole experiment, for example dim = 20")
+		t.missing("dim", "give the number of dimensions here or for the whole experiment, for example dim = 20")
 	}
 	if ref := component(t, core.KindObjective, lookup); ref != nil {
 		p.Objective = *ref
 	} else {
-		t.fail("objective", "missing: name one, for example objective = { plugin = \"rastrigin\" }")
+		t.missing("objective", "name one, for example objective = { plugin = \"rastrigin\" }")
 	}
 	readMix(t, &p)
 	if p.Minimum = t.float("minimum"); p.Minimum != nil && (math.IsNaN(*p.Minimum) || math.IsInf(*p.Minimum, 0)) {
@@ -388,7 +388,7 @@ func (t *table) matrix(key, path string) *mat.Dense {
 func method(t *table, lookup Lookup) Method {
 	m := Method{Name: t.str("name", ""), Mix: t.boolean("mix", true), Structure: t.str("structure", "")}
 	if m.Name == "" {
-		t.fail("name", "missing: give the method a name")
+		t.missing("name", "give the method a name")
 	}
 	m.Solver = component(t, core.KindSolver, lookup)
 	m.Noise = component(t, core.KindNoise, lookup)
@@ -417,16 +417,16 @@ func method(t *table, lookup Lookup) Method {
 	case m.Estimator == nil && m.Hessian != nil:
 		t.fail("hessian", "there is no estimator that asks for Hessians")
 	case m.Estimator != nil && m.Hessian == nil:
-		t.fail("hessian", "missing: the estimator needs one, for example hessian = { plugin = \"shared\" }")
+		t.missing("hessian", "the estimator needs one, for example hessian = { plugin = \"shared\" }")
 	case m.Solver == nil && m.Estimator == nil:
-		t.fail("solver", "missing: name one, for example solver = { plugin = \"cbo\" }")
+		t.missing("solver", "name one, for example solver = { plugin = \"cbo\" }")
 	case m.Solver == nil && (m.Noise != nil || m.Structure != "" || t.has("fallback")):
-		t.fail("solver", "missing: without one, a method is just an estimator and a hessian")
+		t.missing("solver", "without one, a method is just an estimator and a hessian")
 	case m.Solver == nil:
 	case known && m.Structure == "":
-		t.fail("structure", "missing: say how the structure is used, %q or %q", UseNoise, UseCoordinates)
+		t.missing("structure", "say how the structure is used, %q or %q", UseNoise, UseCoordinates)
 	case m.Structure == UseNoise && m.Noise == nil:
-		t.fail("noise", "missing: structure = \"noise\" hands the structure to a noise model")
+		t.missing("noise", "structure = \"noise\" hands the structure to a noise model")
 	}
 	t.finish()
 	return m
@@ -444,7 +444,7 @@ func component(t *table, kind core.Kind, lookup Lookup) *Ref {
 func reference(c *table, kind core.Kind, lookup Lookup) *Ref {
 	ref := &Ref{Kind: kind, Name: c.str("plugin", "")}
 	if ref.Name == "" {
-		c.fail("plugin", "missing: name the %s, for example plugin = \"...\" (unbraid plugins lists them)", kind)
+		c.missing("plugin", "name the %s, for example plugin = \"...\" (unbraid plugins lists them)", kind)
 		return ref
 	}
 	desc, err := lookup(kind, ref.Name)

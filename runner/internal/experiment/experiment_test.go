@@ -3,6 +3,7 @@ package experiment
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -25,11 +26,16 @@ type estimatorParams struct {
 	Radius  float64 `param:"radius" doc:"where they are" above:"0"`
 }
 
+type splitParams struct {
+	Inner core.SolverTable `param:"inner" doc:"the solver"`
+}
+
 // lookup knows some components of every kind.
 func lookup(kind core.Kind, name string) (*core.Description, error) {
 	for _, c := range []core.Component{
 		objectives.Rastrigin(), objectives.SquaredNorm(), noise.Isotropic(), noise.Anisotropic(), noise.Transform(), cbo.Component(),
 		core.NewEstimator("spm", "An estimator.", estimatorParams{150, 20}, func(estimatorParams, *core.Env) (core.Estimator, error) { return nil, nil }),
+		core.NewSolver("split", "Runs another solver.", splitParams{core.SolverTable{"plugin": "cbo", "sigma": 1.5}}, func(splitParams, *core.Env) (core.Solver, error) { return nil, nil }),
 		core.NewHessian("central", "A hessian.", core.None{}, func(core.None, *core.Env) (core.Hessian, error) { return nil, nil }),
 	} {
 		if c.Kind == kind && c.Name == name {
@@ -152,9 +158,9 @@ noise     = { plugin = "transform" }
 		t.Errorf("problems %+v, want %+v", e.Problems, want)
 	}
 	if want := []Method{
-		{Name: "On g", Solver: *ref(core.KindSolver, "cbo", map[string]any{"particles": 10}), Noise: ref(core.KindNoise, "isotropic", nil)},
-		{Name: "On f", Mix: true, Solver: *ref(core.KindSolver, "cbo", nil), Noise: ref(core.KindNoise, "transform", nil),
-			Estimator: ref(core.KindEstimator, "spm", map[string]any{"samples": 5}), Hessian: ref(core.KindHessian, "central", nil), Structure: UseNoise},
+		{Name: "On g", Solver: ref(core.KindSolver, "cbo", map[string]any{"particles": 10}), Noise: ref(core.KindNoise, "isotropic", nil), Fallback: FallbackNone},
+		{Name: "On f", Mix: true, Solver: ref(core.KindSolver, "cbo", nil), Noise: ref(core.KindNoise, "transform", nil),
+			Estimator: ref(core.KindEstimator, "spm", map[string]any{"samples": 5}), Hessian: ref(core.KindHessian, "central", nil), Structure: UseNoise, Fallback: FallbackNone},
 	}; !reflect.DeepEqual(e.Methods, want) {
 		t.Errorf("methods %+v, want %+v", e.Methods, want)
 	}
@@ -173,6 +179,40 @@ func TestResolveDefaults(t *testing.T) {
 	}
 	if m := e.Methods[0]; !m.Mix || m.Structure != "" || m.Estimator != nil || m.Solver.Params["particles"] != int64(50) {
 		t.Errorf("method %+v", m)
+	}
+}
+
+// A solver within a solver is resolved as well.
+func TestResolveInnerSolver(t *testing.T) {
+	for inner, want := range map[string][2]any{
+		"":                {int64(50), 1.5},
+		", inner = 'cbo'": {int64(50), 7.1},
+		", inner = { plugin = 'cbo', sigma = 0, particles = 5 }": {int64(5), 0.0},
+	} {
+		e, err := resolve("x.toml", strings.Replace(base, `"cbo"`, `"split"`+inner, 1))
+		if err != nil {
+			t.Errorf("%q: %v", inner, err)
+			continue
+		}
+		ref := e.Methods[0].Solver
+		if ref.Inner == nil || ref.Inner.Name != "cbo" || ref.Inner.Params["particles"] != want[0] || ref.Inner.Params["sigma"] != want[1] {
+			t.Errorf("%q: inner solver %+v", inner, ref.Inner)
+			continue
+		}
+		recorded := maps.Clone(ref.Inner.Params)
+		recorded["plugin"] = "cbo"
+		if !reflect.DeepEqual(ref.Params["inner"], recorded) {
+			t.Errorf("%q: recorded as %v", inner, ref.Params["inner"])
+		}
+	}
+}
+
+// Without a solver a method only estimates.
+func TestResolveEstimatorAlone(t *testing.T) {
+	text := base[:strings.Index(base, "solver =")] + "estimator = { plugin = 'spm' }\nhessian = { plugin = 'central' }\n"
+	e, err := resolve("x.toml", text)
+	if err != nil || e.Methods[0].Solver != nil || e.Methods[0].Estimator == nil {
+		t.Errorf("%+v, %v", e, err)
 	}
 }
 
@@ -218,9 +258,7 @@ func TestMistakesOfTheExperiment(t *testing.T) {
 		// Not TOML at all.
 		{"dim = 5", "dim = = 5", 2, "dim", "not valid TOML"},
 		{"dim = 5", "dim = 5\ndim = 6", 3, "dim", "not valid TOML"},
-		{"[[method]]", "[[method]", 10, "", "not valid TOML"},
 		// Unknown keys.
-		{"budget", "budgett", 3, "budget", "missing: say how many queries"},
 		{"dim = 5", "dim = 5\nsucces = { gap = 1 }", 3, "succes", `unknown key; did you mean "success"?`},
 		{"dim = 5", "dim = 5\nquux_and_more = 1", 3, "quux_and_more", "unknown key; possible are budget, dim, doc"},
 		{"dim = 5", "dim = 5\nsuccess.gape = 1", 3, "success.gape", `did you mean "gap"?`},
@@ -234,10 +272,13 @@ func TestMistakesOfTheExperiment(t *testing.T) {
 		{"dim = 5", `dim = 5` + "\n" + `success.gap = "small"`, 3, "success.gap", "want a number, got small"},
 		{"dim = 5", "dim = 5\nsuccess.stop = 1", 3, "success.stop", "want true or false, got 1"},
 		{"[[method]]", "[method]", 10, "method", "want tables, each under [[method]]"},
-		{"[[method]]", "[[method2]]", 0, "method", "missing: give at least one [[method]]"},
-		{"[[problem]]", "[[problems]]", 0, "problem", "missing: give at least one [[problem]]"},
+		{"[[method]]", "[[method2]]", 10, "method2", `unknown key; did you mean "method"?`},
+		{"[[problem]]", "[[problems]]", 6, "problems", `unknown key; did you mean "problem"?`},
+		{"[[method]]", "[[treatment]]", 0, "method", "missing: give at least one [[method]]"},
+		{"budget = ", "budgett = ", 3, "budgett", `unknown key; did you mean "budget"?`},
 		// Values out of range.
 		{"dim = 5", "dim = 0", 2, "dim", "0 is not possible, must be at least 1"},
+		{"budget = 1000", "", 0, "budget", "missing: say how many queries a trial may use"},
 		{"budget = 1000", "budget = -1", 3, "budget", "-1 is not possible, must be at least 1"},
 		{"budget = 1000", "budget = 0", 3, "budget", "0 is not possible"},
 		{`"first"`, `"a/b"`, 1, "name", "give the experiment a name that can be a folder's"},
@@ -311,6 +352,15 @@ func TestMistakesOfMethods(t *testing.T) {
 		{solver, solver + "\nmix = 'no'", 13, "method[0].mix", "want true or false"},
 		{noise, noise + "\n[[method]]\nname = 'M'\n" + solver, 15, "method[1].name", `"M" is there twice`},
 
+		{solver, `solver = { plugin = "split", inner = 3 }`, 12, "method[0].solver.inner", `want a solver such as { plugin = "cbo" }, got 3`},
+		{solver, `solver = { plugin = "split", inner = { sigma = 3 } }`, 12, "method[0].solver.inner", "want a solver such as"},
+		{solver, `solver = { plugin = "split", inner = "cob" }`, 12, "method[0].solver.inner.plugin", `there is no solver "cob"`},
+		{solver, `solver = { plugin = "split", inner = { plugin = "cbo", particles = 1 } }`, 12, "method[0].solver.inner.particles", "1 is not possible"},
+		{solver, "solver = { plugin = 'split', inner = {\n plugin = 'cbo',\n sgima = 1\n} }", 14, "method[0].solver.inner.sgima", `did you mean "sigma"?`},
+
+		{noise, noise + "\nfallback = 'stop'", 14, "method[0].fallback", "there is no estimator whose verdict could be bad"},
+		{noise, noise + "\n" + estimator + "\nstructure = 'noise'\nfallback = 'hope'", 17, "method[0].fallback", `"hope" is not possible, must be "none", "identity" or "stop"`},
+		{solver, estimator, 10, "method[0].solver", "missing: without one, a method is just an estimator and a hessian"},
 		{noise, noise + "\nstructure = 'noise'", 14, "method[0].structure", "there is no estimator to find one"},
 		{noise, noise + "\nhessian = { plugin = 'central' }", 14, "method[0].hessian", "there is no estimator that asks for Hessians"},
 		{noise, noise + "\nestimator = { plugin = 'spm' }\nstructure = 'noise'", 10, "method[0].hessian", "missing: the estimator needs one"},

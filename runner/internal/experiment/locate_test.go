@@ -30,7 +30,7 @@ func TestLocate(t *testing.T) {
 		"quoted keys": {"\"a b\" = 1\n'c.d' = 2\n\"\" = 3\n\"e\\\"f\" = 4\n\"\\u00e9\" = 5\n'g\\h' = 6\n\"it's\" = 7\n[\"p q\".'r']\nx = 1", map[string]int{
 			"a b": 1, "c.d": 2, "": 3, "e\"f": 4, "é": 5, "g\\h": 6, "it's": 7, "p q": 8, "p q.r": 8, "p q.r.x": 9}},
 		"strings with what looks like keys": {"a = \"x = 1 # \\\" \\\\\"\nb = 'y = \\'\nc = 1", map[string]int{"a": 1, "b": 2, "c": 3}},
-		"strings over lines": {"a = \"\"\"\nx = 1\n\\\"\"\" \"\" [y]\n\"\"\"\nb = '''\nz = 1 ''\n'''\nc = 1", map[string]int{"a": 1, "b": 5, "c": 8}},
+		"strings over lines":                {"a = \"\"\"\nx = 1\n\\\"\"\" \"\" [y]\n\"\"\"\nb = '''\nz = 1 ''\n'''\nc = 1", map[string]int{"a": 1, "b": 5, "c": 8}},
 		"strings over lines that end in quotes": {"a = \"\"\"say \"x\"\"\"\"\nb = '''''y'''''\nc = \"\"\"\"\"\"\nd = 1\ne = \"\"\"\"\"\"\"\"\nf = '2'", map[string]int{
 			"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6}},
 		"windows":         {"a = 1\r\n[b]\r\nc = \"\"\"x\r\ny\"\"\"\r\nd = 2\r\n", map[string]int{"a": 1, "b": 2, "b.c": 3, "b.d": 5}},
@@ -83,7 +83,7 @@ func paths(prefix string, v any, f func(path string)) {
 func FuzzLocate(f *testing.F) {
 	for _, text := range []string{
 		base, several, "", "a", "a =", "=", "[", "[[", "[[a", "[a.b]\n[a]\n", "a = [[1, [2]], {b = 'c'}]", "a = {", "a = [", "a = \"", "a = '''", "a = \"\\",
-		"a.\"b.c\".d = {e.f = 1, g = [{}, {h = 2}]}", "[[a]]\n[[a.b]]\n[a.b.c]\nd = 1\n[[a]]\n", "a = \"\"\"\"\"x\"\"\"\"\"\nb = 1", "\ufeffa=1", "a\x00 = 1", "..=.", "]]]]", "a = }", "é = 'ü'",
+		"a.\"b.c\".d = {e.f = 1, g = [{}, {h = 2}]}", "[[a]]\n[[a.b]]\n[a.b.c]\nd = 1\n[[a]]\n", "a = \"\"\"\"\"x\"\"\"\"\"\nb = 1", "\ufeffa=1", "\xff\xfea=1", "a\x00 = 1", "..=.", "]]]]", "a = }", "é = 'ü'",
 	} {
 		f.Add(text)
 	}

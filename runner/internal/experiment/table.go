@@ -3,6 +3,7 @@ package experiment
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -91,6 +92,17 @@ func (t *table) fail(key, format string, args ...any) {
 		path = join(path, key)
 	}
 	t.d.failAt(path, format, args...)
+}
+
+// missing reports a key that must be there; a key that looks like it, and that
+// nobody asks for, is taken for a misspelling of it.
+func (t *table) missing(key, format string, args ...any) {
+	for _, given := range slices.Sorted(maps.Keys(t.values)) {
+		if !slices.Contains(t.known, given) && levenshtein.ComputeDistance(given, key) <= len(key)/3 {
+			t.fail(given, "unknown key; did you mean %q?", key)
+		}
+	}
+	t.fail(key, "missing: "+format, args...)
 }
 
 func (t *table) has(key string) bool {

@@ -1,7 +1,10 @@
 package trial
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
+	"strings"
 
 	"github.com/unbraid/unbraid/core"
 )
@@ -71,6 +74,21 @@ type Key struct {
 
 // Key returns the trial's key.
 func (r *Record) Key() Key { return Key{r.Problem, r.Method, r.Seed} }
+
+// writable returns the record or, where it holds numbers that JSON does not
+// have, such as the coordinates of a point that is not finite, one that says so:
+// it must not keep the other trials from being written.
+func (r *Record) writable() *Record {
+	_, err := json.Marshal(r)
+	if err == nil {
+		return r
+	}
+	return &Record{
+		Experiment: r.Experiment, Problem: r.Problem, Method: r.Method, Seed: r.Seed, Dim: r.Dim, Budget: r.Budget,
+		Queries: r.Queries, Stages: r.Stages, Seconds: r.Seconds, Invalid: r.Invalid,
+		Status: StatusNaN, Error: strings.TrimSpace(fmt.Sprintf("the result is not finite: %v\n%s", err, r.Error)),
+	}
+}
 
 // thin keeps of the improvements the first, the last, and one each time the
 // gap to the reference falls by a hundredth of a decade or the number of

@@ -46,7 +46,7 @@ func Run(ctx context.Context, l *launch.Launcher, spec Spec, live Live) *Record 
 	t.close(err != nil)
 	t.finish(end, err)
 	t.record.Seconds = time.Since(start).Seconds()
-	return t.record
+	return t.record.writable()
 }
 
 // running is a trial under way.

@@ -30,10 +30,10 @@ const (
 	// replaced.
 	redraws = 3
 
-	// Coupled is the size of a mixed difference of two directions, relative to
+	// coupled is the size of a mixed difference of two directions, relative to
 	// the geometric mean of their own second differences, from which on they
 	// count as hanging together.
-	Coupled = 0.02
+	coupled = 0.02
 
 	// noise is the error of a mixed difference in units in the last place of
 	// the values it is made of.
@@ -50,7 +50,8 @@ const (
 // Result is what the test found.
 type Result struct {
 	// Residual is the largest mixed difference of two sets of directions that
-	// together are all, relative to the sums of their own second differences.
+	// together are all, relative to the sums of their own second differences;
+	// between 0 and 1, and 1 if nothing could be tested.
 	Residual float64
 	// Blocks lists the sets of two or more rows that hang together, in order.
 	Blocks [][]int
@@ -214,6 +215,7 @@ func (t *test) measure(which []int) script.Step {
 		}
 		t.inspect()
 		if t.result.Blind || t.result.More || t.result.Straight {
+			t.result.Residual = 1
 			return t.finish(true)
 		}
 		for b := range t.v {
@@ -259,7 +261,11 @@ func (t *test) inspect() {
 		typical += c / float64(t.Found)
 	}
 	t.result.Blind = slices.Contains(t.change[:t.Found], 0)
-	t.result.More = slices.Max(append(t.change[t.Found:], t.beside)) > negligible*typical
+	other := t.beside
+	for _, c := range t.change[t.Found:] {
+		other = max(other, c)
+	}
+	t.result.More = other > negligible*typical
 	straight := 0
 	for b := range t.v {
 		for _, bend := range t.bend.RawRowView(b)[:t.Curved] {
@@ -272,7 +278,8 @@ func (t *test) inspect() {
 }
 
 // look takes the values at base point b: f(x), those on both sides of it along
-// each direction, and one beside all directions. It reports whether all are finite.
+// each direction, and one beside all directions. It reports whether all values
+// along the directions are finite.
 func (t *test) look(b int, f []float64) bool {
 	t.f[b] = f[0]
 	allFinite := true
@@ -309,37 +316,27 @@ func (t *test) balance(b int) {
 	}
 }
 
-// next tests all pairs of sets in the queue at once.
+// next tests pairs of sets in the queue, the first time all of them, and
+// ends the search when there are none left or it is no use to go on.
 func (t *test) next(first bool) (script.Step, error) {
-	pending := t.queue[:0]
-	for _, p := range t.queue {
-		if !t.joined(p) {
-			pending = append(pending, p)
-		}
-	}
-	t.queue = pending
+	t.queue = slices.DeleteFunc(t.queue, t.joined)
 	if len(t.queue) == 0 {
 		return t.finish(true)
 	}
-	tests, n := t.queue, len(t.v)
+	n, count := len(t.v), len(t.queue)
 	if !first {
-		affordable := min(t.Limit/(3*n), together)
-		if affordable == 0 || 2*t.largest() > len(t.parent) {
+		count = min(count, together, t.Limit/(3*n))
+		if count == 0 || 2*t.largest() > len(t.parent) {
 			return t.finish(false)
 		}
+		t.Limit -= 3 * n * count
 		// Small sets first: rows that are joined early save later tests.
 		slices.SortStableFunc(t.queue, func(a, b [2][]int) int {
 			return len(a[0]) + len(a[1]) - len(b[0]) - len(b[1])
 		})
-		if affordable < len(t.queue) {
-			tests, t.queue = t.queue[:affordable], t.queue[affordable:]
-		} else {
-			tests, t.queue = t.queue, nil
-		}
-		t.Limit -= 3 * n * len(tests)
-	} else {
-		t.queue = nil
 	}
+	tests := slices.Clone(t.queue[:count])
+	t.queue = t.queue[count:]
 	_, d := t.x.Dims()
 	points := mat.NewDense(3*n*len(tests), d, nil)
 	row := 0
@@ -410,7 +407,7 @@ func (t *test) bends(b int, set []int) float64 {
 // coupled pair among n^2 shows as about 1/n of its coupling.
 func (t *test) judge(p [2][]int, coupling float64) {
 	a, b := p[0], p[1]
-	if coupling <= Coupled/float64(min(len(a), len(b))) {
+	if coupling <= coupled/float64(min(len(a), len(b))) {
 		return
 	}
 	if len(a) == 1 && len(b) == 1 {

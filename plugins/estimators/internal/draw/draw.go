@@ -22,11 +22,12 @@ const extent = 0.5
 
 // NewRegion returns the ball of the given radius around the middle of the
 // domain, or around the origin if there is none. With radius 0 it is the inner
-// half of the domain, or without a domain the ball of radius 1.5 sqrt(d).
+// half of the domain, or without a domain the ball of radius 1.5 sqrt(d). An
+// infinite domain counts as none.
 func NewRegion(env *core.Env, radius float64) *Region {
 	r := &Region{centre: make([]float64, env.Dim), radius: radius}
 	lower, upper, err := env.Box()
-	if err != nil {
+	if err != nil || !bounded(lower, upper) {
 		if radius == 0 {
 			r.radius = 1.5 * math.Sqrt(float64(env.Dim))
 		}
@@ -42,6 +43,16 @@ func NewRegion(env *core.Env, radius float64) *Region {
 		}
 	}
 	return r
+}
+
+// bounded reports whether a domain is finite.
+func bounded(lower, upper []float64) bool {
+	for i := range lower {
+		if width := upper[i] - lower[i]; math.IsInf(width, 0) || math.IsNaN(width) {
+			return false
+		}
+	}
+	return true
 }
 
 // Sample returns n points uniform in the region, as rows.

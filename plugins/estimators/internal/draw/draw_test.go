@@ -45,8 +45,11 @@ func TestRegions(t *testing.T) {
 	if l := box.Length(); l < 10 || l > 60 {
 		t.Errorf("length %g", l)
 	}
-	ball := NewRegion(&core.Env{Dim: 4}, 0)
-	if math.Abs(ball.radius-3) > 1e-12 || math.Abs(ball.Length()-1.5) > 1e-12 {
-		t.Errorf("radius %g, length %g without a domain", ball.radius, ball.Length())
+	infinite := []float64{math.Inf(1), 1, 1, 1}
+	for _, env := range []*core.Env{{Dim: 4}, {Dim: 4, Lower: make([]float64, 4), Upper: infinite}} {
+		ball := NewRegion(env, 0)
+		if math.Abs(ball.radius-3) > 1e-12 || math.Abs(ball.Length()-1.5) > 1e-12 {
+			t.Errorf("radius %g, length %g without a finite domain", ball.radius, ball.Length())
+		}
 	}
 }

@@ -5,6 +5,7 @@ package script
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/unbraid/unbraid/core"
 )
@@ -34,9 +35,35 @@ func (s *Script) Ask(context.Context) (core.Need, error) { return s.Step.Need, n
 
 // Tell implements core.Estimator.
 func (s *Script) Tell(_ context.Context, a core.Answer) error {
+	if err := check(s.Step.Need, a); err != nil {
+		return err
+	}
 	step, err := s.Step.Then(a)
 	s.Step = step
 	return err
+}
+
+// check tests whether an answer has the shape that was asked for.
+func check(need core.Need, a core.Answer) error {
+	switch {
+	case need.Hessians != nil:
+		samples, _ := need.Hessians.X.Dims()
+		if len(a.Hessians) != samples {
+			return fmt.Errorf("%w: %d Hessians for %d samples", core.ErrShape, len(a.Hessians), samples)
+		}
+		for _, h := range a.Hessians {
+			if h.SymmetricDim() != need.Hessians.Directions() {
+				return fmt.Errorf("%w: a Hessian of size %d along %d directions", core.ErrShape, h.SymmetricDim(), need.Hessians.Directions())
+			}
+		}
+	case need.Points != nil:
+		if points, _ := need.Points.Dims(); len(a.Values) != points {
+			return fmt.Errorf("%w: %d values for %d points", core.ErrShape, len(a.Values), points)
+		}
+	default:
+		return fmt.Errorf("%w: an answer that nobody asked for", core.ErrShape)
+	}
+	return nil
 }
 
 // Structure implements core.Estimator.

@@ -84,6 +84,9 @@ func New(rule Rule, step float64, env *core.Env) *Approximator {
 			// A tenth of the width: 1 for the customary [-5, 5].
 			a.scale += (env.Upper[i] - env.Lower[i]) / 10 / float64(env.Dim)
 		}
+		if math.IsInf(a.scale, 0) || math.IsNaN(a.scale) {
+			a.scale = 0
+		}
 	}
 	return a
 }
@@ -151,6 +154,9 @@ func (a *Approximator) start(p phase) { a.phase, a.next = p, 0 }
 
 // Ask implements core.Hessian.
 func (a *Approximator) Ask(context.Context) (*mat.Dense, error) {
+	if a.x == nil {
+		return nil, fmt.Errorf("%w: asked for points before Begin", core.ErrShape)
+	}
 	for a.spoiled || a.next == a.phase.total {
 		if samples, _ := a.x.Dims(); a.sample == samples {
 			return nil, nil

@@ -313,6 +313,9 @@ func TestRoundingError(t *testing.T) {
 func TestShapesAreChecked(t *testing.T) {
 	a := New(rules["shared"], 0, &core.Env{Dim: 3})
 	ctx := context.Background()
+	if _, err := a.Ask(ctx); err == nil {
+		t.Error("points before Begin")
+	}
 	if a.Begin(ctx, core.HessianQuery{X: mat.NewDense(1, 2, nil)}) == nil ||
 		a.Begin(ctx, core.HessianQuery{X: mat.NewDense(1, 3, nil), V: mat.NewDense(2, 2, nil)}) == nil {
 		t.Error("wrong shapes were accepted")

@@ -1,36 +1,39 @@
 package stencil
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
 
 // steps chooses the step of every direction.
 //
-// Write f2 and f4 for the second and fourth derivative along a direction. A
-// second difference with step s is wrong by about |f4| s^2 / 12, because f is
-// not a parabola, and by 3 e / s^2, because values of f are only known to
-// within e. The best step is s = (36 e / |f4|)^(1/4). Both quantities are
+// Write f4 for the fourth derivative along a direction. A second difference
+// with step s is wrong by about |f4| s^2 / 12, because f is not a parabola, and
+// by 3 e / s^2, because values of f are only known to within e. The best step is s = (36 e / |f4|)^(1/4). Both quantities are
 // observed: e from a table of differences of closely spaced values (Hamming;
 // Moré and Wild, Estimating computational noise, 2011), f4 from second
 // differences with steps h and 2h. The fourth root forgives rough estimates.
 type steps struct {
-	h       []float64 // steps, in units of the directions' lengths
-	stretch float64   // factor on the best step
-	length  float64   // the length scale of x
-	error   float64   // e
-	noise   [noisePoints]float64
-	trial   []float64 // values at +h, -h, +2h, -2h of every direction
-	round   int
-	fresh   bool // no sample has had its steps chosen yet
+	h        []float64 // steps, in units of the directions' lengths
+	stretch  float64   // factor on the best step
+	length   float64   // the length scale of x
+	rounding float64   // e
+	noise    [noisePoints]float64
+	trial    []float64 // values at +h, -h, +2h, -2h of every direction
+	round    int
+	fresh    bool // no sample has had its steps chosen yet
 }
 
 const (
 	noisePoints = 9 // points of the table of differences, x among them
 	maxRounds   = 4 // trials of a direction at the most
 
-	noiseSpacing = 1e-6 // of the table, in units of the length scale
-	firstStep    = 1e-2 // of the first trial, in the same units
-	growth       = 16   // of a step that drowns in rounding errors
-	shrink       = 1. / 64
-	maxMove      = 5 // the longest move, in units of length scale times sqrt(d): half the domain's diagonal
+	noiseSpacing = 1e-6    // of the table, in units of the length scale
+	firstStep    = 1e-2    // of the first trial, in the same units
+	growth       = 16      // of a step that drowns in rounding errors
+	shrink       = 1. / 64 // of a step at once, at the most
+	maxMove      = 5       // the longest step, in units of sqrt(d) times the length scale
 )
 
 func (s *steps) reset(m int, stretch float64) {
@@ -49,12 +52,9 @@ func (a *Approximator) noisePhase() phase {
 	s := &a.steps
 	s.length = a.scale
 	if s.length == 0 {
-		for _, v := range a.x.RawRowView(a.sample) {
-			s.length += v * v
-		}
-		s.length = math.Sqrt(s.length / float64(a.dim))
+		s.length = mat.Norm(a.x.RowView(a.sample), 2) / math.Sqrt(float64(a.dim))
 	}
-	if !(s.length > 0) {
+	if s.length == 0 {
 		s.length = 1
 	}
 	return phase{
@@ -72,15 +72,12 @@ func (a *Approximator) noisePhase() phase {
 			}
 		},
 		done: func() {
-			s.error = roundingError(s.noise[:])
+			s.rounding = roundingError(s.noise[:])
 			s.round = 0
 			if s.fresh {
 				s.fresh = false
 				for i := range s.h {
-					s.h[i] = firstStep * max(1, s.length/a.norm(i))
-					if a.v == nil {
-						s.h[i] = firstStep * s.length
-					}
+					s.h[i] = a.firstTrial(i)
 				}
 			}
 			a.todo = a.todo[:0]
@@ -92,16 +89,25 @@ func (a *Approximator) noisePhase() phase {
 	}
 }
 
-// norm is the length of direction i.
+// norm is the length of direction i, 1 if that is zero.
 func (a *Approximator) norm(i int) float64 {
 	if a.v == nil {
 		return 1
 	}
-	var sum float64
-	for _, v := range a.v.RawRowView(i) {
-		sum += v * v
+	if n := mat.Norm(a.v.RowView(i), 2); n > 0 {
+		return n
 	}
-	return math.Sqrt(sum)
+	return 1
+}
+
+// firstTrial is the first step to try along direction i: in units of the length
+// scale along an axis. Given directions are supposed to have lengths that suit
+// f, unless they are shorter than the length scale.
+func (a *Approximator) firstTrial(i int) float64 {
+	if a.v == nil {
+		return firstStep * a.steps.length
+	}
+	return firstStep * max(1, a.steps.length/a.norm(i))
 }
 
 // roundingError estimates the error of the values f of closely spaced points.
@@ -156,7 +162,7 @@ func (a *Approximator) trialPhase() phase {
 			for _, i := range a.todo {
 				f := s.trial[4*i : 4*i+4]
 				limit := maxMove * s.length * math.Sqrt(float64(a.dim)) / a.norm(i)
-				h, settled := nextStep(s.h[i], a.centre, f, s.error, s.stretch, s.round == maxRounds)
+				h, settled := nextStep(s.h[i], a.centre, f, s.rounding, s.stretch, s.round == maxRounds)
 				if h > limit {
 					h, settled = max(limit, s.h[i]), true
 				}
