@@ -34,7 +34,7 @@ func (e *estimator) certify() (script.Step, error) {
 		return script.Step{}, fmt.Errorf("%w: the directions found are linearly dependent: %v", core.ErrUnsuitable, err)
 	}
 	rows, _ := w.Dims()
-	limit := 60 * rows
+	limit := certify.SearchPerRow * rows
 	if e.env.HessianCost > 0 {
 		limit = max(0, min(limit, e.left-certify.Cost(rows)))
 	}

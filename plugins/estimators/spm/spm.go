@@ -183,7 +183,7 @@ func (e *estimator) certify(s *core.Structure, found int, values []float64, note
 		e.Found = s
 		return script.Step{}
 	}
-	limit := 60 * rows
+	limit := certify.SearchPerRow * rows
 	if e.env.HessianCost > 0 {
 		spent := (e.p.Samples+e.retries)*e.env.HessianCost + certify.Cost(rows)
 		limit = max(0, min(limit, e.env.Budget-spent))

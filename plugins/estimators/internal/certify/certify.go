@@ -43,6 +43,10 @@ const (
 	// as changing along rows that should have no effect.
 	negligible = 1e-2
 
+	// SearchPerRow is the number of queries a row that may be spent on finding
+	// out which rows hang together, where some do: enough for pairs everywhere.
+	SearchPerRow = 200
+
 	// together is the number of pairs of sets tested in one batch.
 	together = 16
 )
