@@ -328,8 +328,10 @@ func (o *runOptions) summarise(cmd *cobra.Command, name, dir string, failed, tot
 }
 
 const quickStartNext = `
-The same solver, the same function: it wins when the function is a sum over the
-coordinates (g) and loses when these are mixed (f = g(Wx)). Try another noise:
+The same solver and the same function. It wins when the function is a sum over
+the coordinates (g), loses when a matrix has mixed them (f = g(Wx)), and wins
+again once the directions of W are found from values of f alone. Try next:
 
+  go run ./runner table results/quick-start --certificates
   go run ./runner run --set noise.plugin=isotropic --out results/isotropic
   go run ./runner plugins`

@@ -506,12 +506,110 @@ func TestQuickStart(t *testing.T) {
 	if status != 0 {
 		t.Fatal(stderr)
 	}
-	for _, want := range []string{"CBO on g           100 %", "CBO on f = g(Wx)   0 %"} {
+	for _, want := range []string{"CBO on g              100 %", "CBO on f = g(Wx)      0 %", "CBO on f, unbraided   100 %"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s", want, stdout)
 		}
 	}
 	if !strings.Contains(stderr, "results/quick-start") {
 		t.Error(stderr)
+	}
+}
+
+const structured = `
+name   = "structured"
+dim    = 8
+budget = 40_000
+seeds  = 2
+
+[[problem]]
+name      = "Rastrigin"
+objective = { plugin = "rastrigin" }
+mix       = { kind = "perturbed-orthogonal" }
+
+[[problem]]
+name      = "rotated Rosenbrock"
+objective = { plugin = "bbob", function = 9 }
+
+[[problem]]
+name      = "ellipsoid"
+objective = { plugin = "squared-norm", shift = 1.0 }
+mix       = { kind = "gaussian" }
+
+[[method]]
+name      = "estimate"
+hessian   = { plugin = "shared" }
+estimator = { plugin = "joint" }
+
+[[method]]
+name      = "coordinates"
+hessian   = { plugin = "shared" }
+estimator = { plugin = "joint" }
+structure = "coordinates"
+fallback  = "identity"
+solver    = { plugin = "cbo" }
+noise     = { plugin = "anisotropic" }
+
+[[method]]
+name      = "noise"
+hessian   = { plugin = "central" }
+estimator = { plugin = "joint" }
+structure = "noise"
+fallback  = "stop"
+solver    = { plugin = "cbo" }
+noise     = { plugin = "transform" }
+`
+
+// The whole way from values to a structure to a solution, with every component
+// in its own process; and nothing falls back silently.
+func TestStructure(t *testing.T) {
+	dir := realTempDir(t)
+	write(t, filepath.Join(dir, "structured.toml"), structured)
+	if _, stderr, status := run(t, dir, "run", "structured.toml", "--quiet"); status != 0 {
+		t.Fatal(stderr)
+	}
+	for _, r := range readRecords(t, filepath.Join(dir, "results/structured/trials.jsonl")) {
+		name := fmt.Sprintf("%s on %s, seed %d", r.Method, r.Problem, r.Seed)
+		if r.Certificate == nil || r.Stages[0].Name != "estimate" || r.Stages[0].Queries == 0 {
+			t.Fatalf("%s: no estimate: %s", name, r.Error)
+		}
+		verdict, fallback, status := "separable", "", "budget"
+		switch {
+		case r.Problem == "ellipsoid":
+			verdict = "quadratic"
+		case r.Problem == "rotated Rosenbrock":
+			verdict = "not separable"
+			fallback = map[string]string{"coordinates": "identity", "noise": "stop"}[r.Method]
+		}
+		switch {
+		case r.Method == "estimate":
+			status = "estimated"
+		case fallback == "stop":
+			status = "not separable"
+		}
+		if string(r.Certificate.Verdict) != verdict || r.Fallback != fallback || r.Status != status {
+			t.Errorf("%s: verdict %q, fallback %q, status %q; want %q, %q, %q", name, r.Certificate.Verdict, r.Fallback, r.Status, verdict, fallback, status)
+		}
+		if r.Problem == "Rastrigin" && (*r.Recovered != 1 || r.Method != "estimate" && !*r.Success) {
+			t.Errorf("%s: recovered %v, gap %v", name, *r.Recovered, *r.Gap)
+		}
+	}
+	stdout, _, _ := run(t, dir, "table", "results/structured", "--certificates")
+	if !strings.Contains(stdout, "not separable") || !strings.Contains(stdout, "rows are not determined") {
+		t.Error(stdout)
+	}
+}
+
+// A budget that does not suffice is refused before the first query.
+func TestStructureBudget(t *testing.T) {
+	dir := realTempDir(t)
+	write(t, filepath.Join(dir, "structured.toml"), structured)
+	if _, stderr, status := run(t, dir, "run", "structured.toml", "--set", "budget=100", "--only", "problem=Rastrigin"); status != exitFailed || !strings.Contains(stderr, "needs") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+	for _, r := range readRecords(t, filepath.Join(dir, "results/structured/trials.jsonl")) {
+		if r.Queries != 0 || r.Error == "" {
+			t.Errorf("%s: %d queries, %q", r.Method, r.Queries, r.Error)
+		}
 	}
 }

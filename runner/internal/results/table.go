@@ -279,7 +279,7 @@ func (s *Summary) text(w io.Writer) error {
 		{!judged && !certified, "median best", func(c *Cell) string { return short(c.MedianBest) }},
 		{!judged, "queries", func(c *Cell) string { return thousands(c.MedianQueries) }},
 		{any(func(c *Cell) bool { return c.Recovered != nil }), "rows of W found", func(c *Cell) string { return percent(c.Recovered, " %") }},
-		{any(func(c *Cell) bool { return c.WorstRow != nil }), "worst row", func(c *Cell) string { return short(c.WorstRow) }},
+		{!judged && any(func(c *Cell) bool { return c.WorstRow != nil }), "worst row", func(c *Cell) string { return short(c.WorstRow) }},
 		{certified, "verdict", (*Cell).verdict},
 		{s.Failed > 0, "failed", func(c *Cell) string { return fmt.Sprint(c.Failed) }},
 	}
