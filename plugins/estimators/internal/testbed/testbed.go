@@ -40,7 +40,7 @@ func Sum(m int, shift float64, rng *rand.Rand, f func(j int, y float64) float64)
 // Rastrigin is one ripple of Rastrigin's function.
 func Rastrigin(_ int, y float64) float64 { return y*y + 10*(1-math.Cos(2*math.Pi*y)) }
 
-// The functions of the paper's experiment.
+// Paper names the functions of the paper's experiment.
 var Paper = []string{"rastrigin", "rastrigin-like", "different-powers", "squared-norm"}
 
 // PaperFunction returns a function of the paper's experiment in m dimensions.
