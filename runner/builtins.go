@@ -12,8 +12,10 @@ import (
 	"github.com/unbraid/unbraid/plugins/hessians/shared"
 	"github.com/unbraid/unbraid/plugins/solvers/cbo"
 	"github.com/unbraid/unbraid/plugins/solvers/cmaes"
+	"github.com/unbraid/unbraid/plugins/solvers/line"
 	"github.com/unbraid/unbraid/plugins/solvers/neldermead"
 	"github.com/unbraid/unbraid/plugins/solvers/random"
+	"github.com/unbraid/unbraid/plugins/solvers/split"
 )
 
 // builtins lists every component that is part of this program.
@@ -45,8 +47,10 @@ func builtins() []core.Component {
 		cbo.Component(),
 		cmaes.Component(),
 		cmaes.BIPOP(),
+		line.Component(),
 		neldermead.Component(),
 		random.Component(),
+		split.Component(),
 
 		central.Component(),
 		shared.Component(),

@@ -10,6 +10,7 @@ import (
 	"github.com/unbraid/unbraid/objectives/mix"
 	"github.com/unbraid/unbraid/plugins/estimators/joint"
 	"github.com/unbraid/unbraid/plugins/hessians/shared"
+	"github.com/unbraid/unbraid/plugins/solvers/line"
 	"github.com/unbraid/unbraid/sdk"
 	"gonum.org/v1/gonum/mat"
 )
@@ -43,12 +44,13 @@ func TestEveryBuiltinOverTheWire(t *testing.T) {
 		c := &components[i]
 		t.Run(c.ID(), func(t *testing.T) {
 			values := map[string]any{}
+			oneDimension := c.ID() == "objective/exec" || c.ID() == "solver/line"
 			if c.ID() == "objective/exec" {
 				values["command"] = []any{"cat"} // in one dimension, the identity
 			}
 			env := func() *core.Env {
 				e := &core.Env{Dim: dim, Budget: 1_000_000, Stream: core.NewStream(7), Lower: box(-4), Upper: box(5), HessianCost: 3 * dim * dim}
-				if c.ID() == "objective/exec" {
+				if oneDimension {
 					e.Dim = 1
 				}
 				if c.Kind == core.KindNoise {
@@ -56,6 +58,11 @@ func TestEveryBuiltinOverTheWire(t *testing.T) {
 				}
 				if c.Kind == core.KindSolver {
 					e.Noise = core.NewFactoredNoise(core.Factors{})
+					e.Inner = func(env *core.Env) (core.Solver, error) {
+						inner := line.Component()
+						made, err := inner.Make(nil, env)
+						return made.(core.Solver), err
+					}
 				}
 				return e
 			}
@@ -63,7 +70,7 @@ func TestEveryBuiltinOverTheWire(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			open, stop, err := sdk.Loopback(c)
+			open, stop, err := sdk.Loopback(c, components...)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -21,16 +21,19 @@ func essAlpha(f []float64, target, limit float64) float64 {
 	if !(most > least) {
 		return limit // nothing to tell apart
 	}
-	high := limit
+	high := min(limit, math.MaxFloat64)
 	if sampleSize(f, least, high) >= target {
 		return high
 	}
 	// With this alpha all finite values weigh the same to nine digits.
-	low := min(limit, 1e-9/min(most-least, math.MaxFloat64))
+	low := min(high, 1e-9/min(most-least, math.MaxFloat64))
 	if sampleSize(f, least, low) <= target {
 		return low
 	}
-	for high > low*(1+1e-6) {
+	for range 40 { // enough for any two numbers
+		if high <= low*(1+1e-6) {
+			break
+		}
 		middle := math.Sqrt(low) * math.Sqrt(high)
 		if sampleSize(f, least, middle) > target {
 			low = middle
