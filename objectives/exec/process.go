@@ -94,13 +94,17 @@ func (p *process) receive(line []byte) {
 // evaluate sends all points and collects as many answers. After an error the
 // program is dead or dying. It returns ctx.Err() when ctx is cancelled.
 func (p *process) evaluate(ctx context.Context, dst []float64, x *mat.Dense) error {
-	select {
-	case _, more := <-p.answers:
-		if more {
-			return p.answersUnasked()
+	// Before the first batch there may be a greeting, or not yet: read as an
+	// answer it is nonsense, whenever it comes.
+	if p.answered > 0 {
+		select {
+		case _, more := <-p.answers:
+			if more {
+				return p.answersUnasked()
+			}
+			return p.endedEarly(0, len(dst))
+		default:
 		}
-		return p.endedEarly(0, len(dst))
-	default:
 	}
 	var sendError error
 	sent := make(chan struct{})
