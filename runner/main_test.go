@@ -506,7 +506,7 @@ func TestQuickStart(t *testing.T) {
 	if status != 0 {
 		t.Fatal(stderr)
 	}
-	for _, want := range []string{"CBO on g              100 %", "CBO on f = g(Wx)      0 %", "CBO on f, unbraided   100 %"} {
+	for _, want := range []string{"CBO on g              100 %", "CBO on f = g(Wx)      0 %", "CBO on f, unbraided   100 %", "one line at a time    100 %"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s", want, stdout)
 		}
