@@ -22,17 +22,19 @@ type params struct {
 func Component() core.Component {
 	return core.NewSolver("split", `Componentwise optimisation: one problem of one variable for each coordinate.
 
-For f(z) = sum_j f_j(z_j), with b the origin, or the centre of the domain in
-coordinates where that is outside,
+For f(z) = sum_j f_j(z_j), with b a random point close to the middle of the
+domain,
 
 	s_j = argmin_s f(b + (s - b_j) e_j),   z* = (s_1, ..., s_m).
 
 The inner solver makes each of these searches in the domain of its coordinate;
 all advance together, and one batch has the points of all. Use it with
 structure = "coordinates", so that z = W~x. Fiedler and Roith, Consensus-based
-optimization for linearly separable functions, section on splitting. There the
-particles of component j start from <x0, w_j> with x0 uniform in the domain, here
-uniformly in the domain of z_j. An inner cbo has the method's noise, if it has
+optimization for linearly separable functions, section on splitting. There b is
+the origin, which is evaluated here and would give away the answer on test
+functions that have their minimum there; and there the particles of component j
+start from <x0, w_j> with x0 uniform in the domain, here uniformly in the domain
+of z_j. An inner cbo has the method's noise, if it has
 none anisotropic noise, which for one variable is the same as isotropic.
 
 The budget is shared evenly, after a few queries for the rest are set aside. What
@@ -107,10 +109,9 @@ func newSolver(p params, env *core.Env) (*solver, error) {
 		noise = core.NewFactoredNoise(core.Factors{})
 	}
 	share := max(0, env.Budget-s.reserve()) / m
+	rng := env.Rand("base")
 	for j := range s.components {
-		if !(lower[j] <= 0 && 0 <= upper[j]) {
-			s.base[j] = lower[j] + (upper[j]-lower[j])/2
-		}
+		s.base[j] = lower[j] + (upper[j]-lower[j])*(0.45+0.1*rng.Float64())
 		inner, err := env.Inner(&core.Env{Dim: 1, Budget: share, Stream: env.Stream.Split(fmt.Sprintf("component %d", j)),
 			Lower: lower[j : j+1 : j+1], Upper: upper[j : j+1 : j+1], Noise: noise})
 		if err != nil {

@@ -342,6 +342,19 @@ func TestSameStreamSameRun(t *testing.T) {
 
 func TestHardObjectives(t *testing.T) {
 	inf := math.Inf(1)
+	// The base is the first point that is asked for.
+	notAtBase := func() function {
+		base := math.NaN()
+		return func(z []float64) float64 {
+			if math.IsNaN(base) {
+				base = z[0]
+			}
+			if math.Abs(z[0]-base) < 1e-3 {
+				return math.NaN()
+			}
+			return separable(square)(z)
+		}
+	}
 	for name, test := range map[string]struct {
 		f   function
 		gap float64
@@ -353,12 +366,7 @@ func TestHardObjectives(t *testing.T) {
 			}
 			return separable(square)(z)
 		}, (0.5 - shift(0)) * (0.5 - shift(0)) * 1.0001, "converged"},
-		"not a number at the base": {func(z []float64) float64 {
-			if math.Abs(z[0]) < 1e-3 {
-				return math.NaN()
-			}
-			return separable(square)(z)
-		}, 1e-9, "refined"},
+		"not a number at the base": {notAtBase(), 1e-9, "refined"},
 		"not a number anywhere":  {func([]float64) float64 { return math.NaN() }, inf, "no finite value"},
 		"constant":               {func([]float64) float64 { return 0 }, 0, "converged"},
 		"plateaus":               {separable(func(j int, y float64) float64 { return math.Floor(math.Abs(y - shift(j))) }), 0, "converged"},
@@ -376,10 +384,11 @@ func TestHardObjectives(t *testing.T) {
 	}
 }
 
-// The base is the origin, or the centre of a domain without it.
+// The base is close to the middle of the domain, but neither that nor the
+// origin: there many a test function has its minimum.
 func TestBase(t *testing.T) {
 	env := environment(2, 2000)
-	env.Lower, env.Upper = []float64{-1, 2}, []float64{3, 6}
+	env.Lower, env.Upper = []float64{-1, 2}, []float64{1, 6}
 	var first []float64
 	run(t, func(z []float64) float64 {
 		if first == nil {
@@ -387,7 +396,7 @@ func TestBase(t *testing.T) {
 		}
 		return separable(square)(z)
 	}, nil, env)
-	if !slices.Equal(first, []float64{0, 4}) {
+	if first[0] == 0 || math.Abs(first[0]) > 0.1 || first[1] == 4 || math.Abs(first[1]-4) > 0.2 {
 		t.Errorf("the base is %v", first)
 	}
 }
