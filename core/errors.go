@@ -8,7 +8,7 @@ import (
 // Errors that a caller may ask for with errors.Is; they keep their identity
 // when they come from another process.
 var (
-	ErrBudget  = errors.New("core: the budget is spent")
+	ErrBudget  = errors.New("core: the budget does not suffice")
 	ErrShape   = errors.New("core: wrong shape")
 	ErrNaN     = errors.New("core: not a number")
 	ErrParam   = errors.New("core: bad parameter")

@@ -51,9 +51,12 @@ type benchResult struct {
 }
 
 func (o *benchOptions) run(cmd *cobra.Command) error {
+	if o.rounds < 1 {
+		return fmt.Errorf("--rounds %d is not possible, must be at least 1", o.rounds)
+	}
 	var out []benchResult
 	for _, c := range []struct{ batch, steps int }{{1, 200}, {50, 100}, {5000, 4}} {
-		r, err := benchStep(cmd.Context(), c.batch, c.steps, max(1, o.rounds))
+		r, err := benchStep(cmd.Context(), c.batch, c.steps, o.rounds)
 		if err != nil {
 			return err
 		}
@@ -63,9 +66,9 @@ func (o *benchOptions) run(cmd *cobra.Command) error {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(out)
 	}
 	t := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 3, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "batch\tdim\tin-process\tprocesses\tratio\tof which objective\tsolver and noise\t")
+	fmt.Fprintln(t, "batch\tdim\tin-process\tprocesses\tratio\tmore in the objective\tin solver and noise\t")
 	for _, r := range out {
-		fmt.Fprintf(t, "%d\t%d\t%v\t%v\t%.2f\t+%v\t+%v\t\n", r.Batch, r.Dim, r.InProc, r.Process, r.Ratio, r.Objective, r.Solver)
+		fmt.Fprintf(t, "%d\t%d\t%v\t%v\t%.2f\t%v\t%v\t\n", r.Batch, r.Dim, r.InProc, r.Process, r.Ratio, r.Objective, r.Solver)
 	}
 	return t.Flush()
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/unbraid/unbraid/core"
 	"github.com/unbraid/unbraid/runner/internal/experiment"
 	"github.com/unbraid/unbraid/runner/internal/launch"
 	"github.com/unbraid/unbraid/runner/internal/trial"
@@ -61,6 +63,9 @@ func (o *evalOptions) run(cmd *cobra.Command, objective string) error {
 	if err != nil {
 		return err
 	}
+	if _, err := c.Get(core.KindObjective, objective); err != nil {
+		return err
+	}
 	in, name := io.Reader(os.Stdin), "standard input"
 	if o.points != "-" {
 		file, err := os.Open(o.points)
@@ -72,67 +77,102 @@ func (o *evalOptions) run(cmd *cobra.Command, objective string) error {
 	} else if term.IsTerminal(int(os.Stdin.Fd())) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "type points, one a line, coordinates separated by commas; Ctrl-D ends")
 	}
-	x, err := readPoints(in, name, o.dim)
-	if err != nil || x == nil {
-		return err
-	}
-	_, dim := x.Dims()
-	problem, err := experiment.Single(objective, dim, o.set, c.Lookup)
-	if err != nil {
-		return err
-	}
 	l, err := launch.New(c, o.isolation, launch.PluginLog(log))
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	values, err := trial.Evaluate(ctx, l, problem, o.seed, x)
-	if err != nil {
-		return err
-	}
+	points := &pointReader{in: bufio.NewReaderSize(in, 1<<20), name: name, dim: o.dim}
 	out := bufio.NewWriter(cmd.OutOrStdout())
-	for _, v := range values {
-		fmt.Fprintf(out, "%.17g\n", v)
+	var f core.Objective
+	for {
+		x, err := points.next()
+		if err != nil || x == nil {
+			return errors.Join(err, out.Flush())
+		}
+		if f == nil {
+			problem, err := experiment.Single(objective, points.dim, o.set, c.Lookup)
+			if err != nil {
+				return err
+			}
+			var release launch.Release
+			if f, release, err = trial.Objective(ctx, l, problem, o.seed); err != nil {
+				return err
+			}
+			defer release(false)
+		}
+		rows, _ := x.Dims()
+		values := make([]float64, rows)
+		if err := f.Evaluate(ctx, values, x); err != nil {
+			return err
+		}
+		for _, v := range values {
+			fmt.Fprintf(out, "%.17g\n", v)
+		}
+		if err := out.Flush(); err != nil {
+			return err
+		}
 	}
-	return out.Flush()
 }
 
-// readPoints reads comma-separated rows; blank lines and lines that start with
-// # do not count. It returns nil if there are none.
-func readPoints(r io.Reader, name string, dim int) (*mat.Dense, error) {
+// pointReader reads comma-separated rows; blank lines and lines that start with
+// # do not count.
+type pointReader struct {
+	in   *bufio.Reader
+	name string
+	dim  int // 0 until the first point tells
+	line int
+}
+
+// batchRows is the number of points that are evaluated at once at the most.
+const batchRows = 1000
+
+// next returns the points that can be had without waiting for more input, at
+// least one; nil at the end.
+func (p *pointReader) next() (*mat.Dense, error) {
 	var data []float64
 	rows := 0
-	scanner := bufio.NewScanner(r)
-	scanner.Buffer(nil, 64<<20)
-	for line := 1; scanner.Scan(); line++ {
-		text := strings.TrimSpace(scanner.Text())
-		if line == 1 {
+	for rows < batchRows && (rows == 0 || p.in.Buffered() > 0) {
+		text, err := p.in.ReadString('\n')
+		if err != nil && err != io.EOF {
+			return nil, fmt.Errorf("%s: %w", p.name, err)
+		}
+		if err == io.EOF && text == "" {
+			break
+		}
+		p.line++
+		if p.line == 1 {
 			text = strings.TrimPrefix(text, "\ufeff") // spreadsheets put a byte order mark there
 		}
-		if text == "" || text[0] == '#' {
+		if text = strings.TrimSpace(text); text == "" || text[0] == '#' {
 			continue
 		}
-		fields := strings.Split(text, ",")
-		if dim == 0 {
-			dim = len(fields)
-		}
-		if len(fields) != dim {
-			return nil, fmt.Errorf("%s:%d: %d coordinates instead of %d", name, line, len(fields), dim)
-		}
-		for _, field := range fields {
-			v, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
-			if err != nil {
-				return nil, fmt.Errorf("%s:%d: %q is not a number", name, line, strings.TrimSpace(field))
-			}
-			data = append(data, v)
+		if data, err = p.parse(data, text); err != nil {
+			return nil, err
 		}
 		rows++
-	}
-	if err := scanner.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if rows == 0 {
 		return nil, nil
 	}
-	return mat.NewDense(rows, dim, data), nil
+	return mat.NewDense(rows, p.dim, data), nil
+}
+
+// parse appends the coordinates of a point.
+func (p *pointReader) parse(data []float64, text string) ([]float64, error) {
+	fields := strings.Split(text, ",")
+	if p.dim == 0 {
+		p.dim = len(fields)
+	}
+	if len(fields) != p.dim {
+		return nil, fmt.Errorf("%s:%d: %d coordinates instead of %d", p.name, p.line, len(fields), p.dim)
+	}
+	for _, field := range fields {
+		v, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %q is not a number", p.name, p.line, strings.TrimSpace(field))
+		}
+		data = append(data, v)
+	}
+	return data, nil
 }

@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/unbraid/unbraid/core"
+	"github.com/unbraid/unbraid/objectives/mix"
 	"github.com/unbraid/unbraid/runner/internal/launch"
 	"github.com/unbraid/unbraid/sdk"
 )
@@ -34,14 +37,17 @@ folder. Executables named in an experiment file need not be in either.`,
 	}
 	addPluginFlag(cmd, &extra)
 	describe := &cobra.Command{
-		Use:     "describe KIND/NAME",
-		Short:   "Explain a component and its parameters",
-		Example: "  unbraid plugins describe solver/cbo",
+		Use:     "describe KIND/NAME | mix",
+		Short:   "Explain a component and its parameters, or the mix in front of an objective",
+		Example: "  unbraid plugins describe solver/cbo\n  unbraid plugins describe mix",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := newCatalogue(cmd.Context(), cmd.ErrOrStderr(), extra)
 			if err != nil {
 				return err
+			}
+			if args[0] == "mix" {
+				return describeMix(cmd.OutOrStdout())
 			}
 			kind, name, err := launch.ParseID(args[0])
 			if err != nil {
@@ -101,7 +107,7 @@ func listComponents(w io.Writer, c *launch.Catalogue) error {
 			fmt.Fprintln(t, line)
 		}
 	}
-	fmt.Fprintln(t, "\nunbraid plugins describe KIND/NAME tells more about one of them.")
+	fmt.Fprintln(t, "\nunbraid plugins describe KIND/NAME tells more about one of them, and\nunbraid plugins describe mix about the matrix in front of an objective.")
 	return t.Flush()
 }
 
@@ -116,17 +122,38 @@ func describeComponent(w io.Writer, e *launch.Entry) error {
 		_, err := fmt.Fprintln(w, "\nIt has no parameters.")
 		return err
 	}
-	fmt.Fprintln(w, "\nParameters:")
-	for i := range e.Params {
-		p := &e.Params[i]
+	describeParams(w, e.Params)
+	_, err := fmt.Fprintf(w, "\nIn an experiment file:\n  %s = { plugin = %q%s }\nEvery component also takes timeout = \"30s\": how long its process may take to answer\na request, which for an objective is a whole batch of points.\n",
+		e.Kind, e.Name, exampleParam(e.Params))
+	return err
+}
+
+// exampleParam shows the first parameter that has a default worth showing.
+func exampleParam(params []core.Param) string {
+	for _, p := range params {
+		if v := tomlValue(p.Default); v != "[]" && v != "{}" && v != `""` {
+			return ", " + p.Name + " = " + v
+		}
+	}
+	return ""
+}
+
+func describeParams(w io.Writer, params []core.Param) {
+	fmt.Fprintln(w, "\nParameters, with their defaults:")
+	for i := range params {
+		p := &params[i]
 		text := p.Doc
 		if r := p.Range(); r != "" {
 			text += " (" + r + ")"
 		}
 		fmt.Fprintf(w, "  %s = %s\n      %s: %s\n", p.Name, tomlValue(p.Default), p.Type, text)
 	}
-	_, err := fmt.Fprintf(w, "\nIn an experiment file:\n  %s = { plugin = %q, %s = %s }\nEvery component also takes timeout = \"30s\": how long its process may take for an answer.\n",
-		e.Kind, e.Name, e.Params[0].Name, tomlValue(e.Params[0].Default))
+}
+
+func describeMix(w io.Writer) error {
+	fmt.Fprintln(w, "mix: the matrix W in front of an objective g, so that the problem is f(x) = g(Wx).\nIts rows have length one. It is drawn from the trial's seed.")
+	describeParams(w, core.DescribeParams("mix", mix.Defaults()).Params)
+	_, err := fmt.Fprintln(w, "\nIn an experiment file, under [[problem]]:\n  mix = { kind = \"orthogonal\" }\n  mix = { file = \"W.csv\" }\n  mix = false      # not even the one that the objective brings, as microring does")
 	return err
 }
 
@@ -142,7 +169,14 @@ func tomlValue(v any) string {
 		}
 		return s
 	case map[string]any:
-		return "{}"
+		var parts []string
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, key+" = "+tomlValue(v[key]))
+		}
+		if parts == nil {
+			return "{}"
+		}
+		return "{ " + strings.Join(parts, ", ") + " }"
 	case []string:
 		return strings.ReplaceAll(fmt.Sprintf("%q", v), " ", ", ")
 	case []float64, []int64, []any:

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"github.com/unbraid/unbraid/runner/internal/experiment"
 	"github.com/unbraid/unbraid/runner/internal/launch"
@@ -43,17 +44,18 @@ type runOptions struct {
 func newRunCommand() *cobra.Command {
 	o := &runOptions{}
 	cmd := &cobra.Command{
-		Use:   "run [EXPERIMENT.toml]",
+		Use:   "run [EXPERIMENT.toml | NAME]",
 		Short: "Run the trials of an experiment that are not done yet",
 		Long: `Run the trials of an experiment: every problem with every method and every seed.
-Without a file, run the built-in quick start, which takes some seconds.
+Without a file, run the built-in quick start, which takes some seconds; other
+built-in experiments run by name: ` + strings.Join(builtinNames(), ", ") + `.
 
 Each finished trial is a line in DIR/trials.jsonl. Run the same command again to
 go on where it stopped, or with more seeds, problems or methods to add trials.
 The results do not depend on --isolation or --workers.
 
 --set changes a key of the file: budget=200000 or success.gap=1e-6 for the
-experiment; solver.sigma=5 or objective.shift=1 wherever there is one;
+experiment; solver.sigma=5 or objective.shift=1 for all that have such a key;
 "method.NAME.solver.sigma=5" for one method or problem.
 
 Exit status: 0 done, whether or not an optimum was found; 1 a trial could not be
@@ -77,7 +79,7 @@ run; 2 the command or the file is wrong; 130 interrupted.`,
 	f.StringArrayVar(&o.set, "set", nil, "path.to.key=value: change a key of the file (may be repeated)")
 	f.StringVar(&o.isolation, "isolation", launch.Process, "process: every component in its own process; inproc: built-in ones in this one")
 	f.IntVar(&o.workers, "workers", runtime.NumCPU(), "number of trials that run at the same time")
-	f.BoolVar(&o.json, "json", false, "print the record of each trial as a line of JSON instead of the table")
+	f.BoolVar(&o.json, "json", false, "print the record of each trial run now as a line of JSON instead of the table")
 	f.BoolVar(&o.quiet, "quiet", false, "print nothing but errors")
 	return cmd
 }
@@ -92,7 +94,22 @@ func readExperiment(name string) (text string, err error) {
 	if builtin, builtinErr := builtinExperiments.ReadFile(path.Join("experiments", name+".toml")); builtinErr == nil && errors.Is(err, fs.ErrNotExist) {
 		return string(builtin), nil
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("there is no file %s; built-in experiments are %s", name, strings.Join(builtinNames(), ", "))
+	}
 	return "", err
+}
+
+// builtinNames returns the names of the built-in experiments.
+func builtinNames() []string {
+	files, err := fs.Glob(builtinExperiments, "experiments/*.toml")
+	if err != nil {
+		panic(err) // the pattern is ours
+	}
+	for i, f := range files {
+		files[i] = strings.TrimSuffix(path.Base(f), ".toml")
+	}
+	return files
 }
 
 func (o *runOptions) run(cmd *cobra.Command, name string) error {
@@ -129,8 +146,16 @@ func (o *runOptions) run(cmd *cobra.Command, name string) error {
 			return err
 		}
 	}
+	for _, ref := range e.Refs() {
+		if err := catalogue.Identify(ref); err != nil {
+			return err
+		}
+	}
 	problems, methods, err := o.selection(e)
 	if err != nil {
+		return err
+	}
+	if err := check(ctx, catalogue, e, problems, methods); err != nil {
 		return err
 	}
 	dir := o.out
@@ -142,12 +167,49 @@ func (o *runOptions) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	defer store.Close()
-	todo, total := pending(e, problems, methods, store)
+	todo := specs(e, problems, methods, e.Seeds)
+	total := len(todo)
+	todo = slices.DeleteFunc(todo, func(s trial.Spec) bool { return store.Done(s.Key()) })
 	failed, err := o.runTrials(cmd, catalogue, e, todo, total, store)
 	if err != nil {
 		return err
 	}
 	return o.summarise(cmd, name, dir, failed, total)
+}
+
+// check makes the built-in components of every problem and method once: what
+// cannot work is wrong in the file and need not be tried.
+func check(ctx context.Context, catalogue *launch.Catalogue, e *experiment.Experiment, problems, methods []string) error {
+	l, err := launch.New(catalogue, launch.InProc, launch.PluginLog(zerolog.Nop()))
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	for _, spec := range specs(e, problems, methods, e.Seeds[:1]) {
+		if slices.ContainsFunc(spec.Refs(), catalogue.External) {
+			continue // what a plugin does is seen in its trials
+		}
+		if err := trial.Check(ctx, l, spec); err != nil {
+			return fmt.Errorf("method %q on problem %q cannot work: %s", spec.Method.Name, spec.Problem.Name, strings.ReplaceAll(err.Error(), "core: ", ""))
+		}
+	}
+	return nil
+}
+
+// specs returns the trials of some problems, methods and seeds. Seeds come
+// first, so that after an interruption all methods have had as many.
+func specs(e *experiment.Experiment, problems, methods []string, seeds []uint64) []trial.Spec {
+	var out []trial.Spec
+	for _, seed := range seeds {
+		for i := range e.Problems {
+			for j := range e.Methods {
+				if slices.Contains(problems, e.Problems[i].Name) && slices.Contains(methods, e.Methods[j].Name) {
+					out = append(out, trial.Spec{Experiment: e, Problem: &e.Problems[i], Method: &e.Methods[j], Seed: seed})
+				}
+			}
+		}
+	}
+	return out
 }
 
 func parseSeeds(text string) ([]uint64, error) {
@@ -213,26 +275,6 @@ func (o *runOptions) selection(e *experiment.Experiment) (problems, methods []st
 	return kept["problem"], kept["method"], nil
 }
 
-// pending returns the trials that are not done, and the number of all. Seeds
-// come first, so that after an interruption all methods have had as many.
-func pending(e *experiment.Experiment, problems, methods []string, store *results.Store) (todo []trial.Spec, total int) {
-	for _, seed := range e.Seeds {
-		for i := range e.Problems {
-			for j := range e.Methods {
-				if !slices.Contains(problems, e.Problems[i].Name) || !slices.Contains(methods, e.Methods[j].Name) {
-					continue
-				}
-				total++
-				spec := trial.Spec{Experiment: e, Problem: &e.Problems[i], Method: &e.Methods[j], Seed: seed}
-				if !store.Done(spec.Key()) {
-					todo = append(todo, spec)
-				}
-			}
-		}
-	}
-	return todo, total
-}
-
 // runTrials runs trials on several workers and stores their records. It
 // returns the number of trials that could not be run.
 func (o *runOptions) runTrials(cmd *cobra.Command, catalogue *launch.Catalogue, e *experiment.Experiment, todo []trial.Spec, total int, store *results.Store) (failed int, err error) {
@@ -241,6 +283,9 @@ func (o *runOptions) runTrials(cmd *cobra.Command, catalogue *launch.Catalogue, 
 	log, err := newLog(consoleLog(progress.output()))
 	if err != nil {
 		return 0, err
+	}
+	if o.quiet {
+		log = log.Level(zerolog.ErrorLevel)
 	}
 	l, err := launch.New(catalogue, o.isolation, launch.PluginLog(log))
 	if err != nil {
@@ -253,21 +298,21 @@ func (o *runOptions) runTrials(cmd *cobra.Command, catalogue *launch.Catalogue, 
 
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	defer cancel(nil)
-	specs := make(chan trial.Spec)
+	queue := make(chan trial.Spec)
 	records := make(chan *trial.Record)
 	var workers sync.WaitGroup
 	for range min(o.workers, max(1, len(todo))) {
 		workers.Go(func() {
-			for spec := range specs {
+			for spec := range queue {
 				records <- trial.Run(ctx, l, spec, nil)
 			}
 		})
 	}
 	go func() {
-		defer close(specs)
+		defer close(queue)
 		for _, spec := range todo {
 			select {
-			case specs <- spec:
+			case queue <- spec:
 			case <-ctx.Done():
 				return
 			}
@@ -297,7 +342,7 @@ func (o *runOptions) runTrials(cmd *cobra.Command, catalogue *launch.Catalogue, 
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		if cmd.Context().Err() != nil {
-			return failed, cmd.Context().Err()
+			return failed, &exitError{exitInterrupted, "interrupted; what is done is kept, run the same command to go on"}
 		}
 		return failed, &exitError{exitFailed, cause.Error()}
 	}
@@ -320,7 +365,7 @@ func (o *runOptions) summarise(cmd *cobra.Command, name, dir string, failed, tot
 	}
 	if !o.json && !o.quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(), "\nResults are in %s.\n", dir)
-		if name == quickStart && len(o.set) == 0 {
+		if name == quickStart && len(o.set)+len(o.only) == 0 && o.out == "" {
 			fmt.Fprintln(cmd.ErrOrStderr(), quickStartNext)
 		}
 	}

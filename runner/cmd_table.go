@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,6 +28,9 @@ number, and the rows that are not determined or hang together.`,
 		Example: "  unbraid table results/quick-start\n  unbraid table results/quick-start --format markdown",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if certificates && cmd.Flags().Changed("format") {
+				return errors.New("--certificates is text only; the certificates are in trials.jsonl, too")
+			}
 			if certificates {
 				return results.WriteCertificates(cmd.OutOrStdout(), args[0])
 			}

@@ -39,14 +39,14 @@ func execute(ctx context.Context, args []string) int {
 	root := newRootCommand()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	switch {
-	case err == nil:
+	if err == nil {
 		return 0
-	case ctx.Err() != nil:
-		fmt.Fprintln(os.Stderr, "interrupted")
-		return exitInterrupted
 	}
 	var status *exitError
+	if ctx.Err() != nil && !errors.As(err, &status) {
+		status = &exitError{exitInterrupted, "interrupted"}
+		err = status
+	}
 	if errors.As(err, &status) {
 		if status.message != "" {
 			fmt.Fprintln(os.Stderr, "error:", status.message)

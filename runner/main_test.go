@@ -458,7 +458,7 @@ func TestSecondRunOnTheSameFolder(t *testing.T) {
 func TestChangedSettingIsRefused(t *testing.T) {
 	dir := realTempDir(t)
 	write(t, filepath.Join(dir, "small.toml"), small)
-	args := []string{"run", "small.toml", "--quiet", "--seeds", "0:1", "--set", "budget=200", "--isolation", "inproc"}
+	args := []string{"run", "small.toml", "--quiet", "--seeds", "0:1", "--only", "method=CBO on g", "--isolation", "inproc"}
 	if _, stderr, status := run(t, dir, args...); status != 0 {
 		t.Fatal(stderr)
 	}

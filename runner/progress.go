@@ -25,9 +25,13 @@ func newProgress(total, done int, quiet bool) *progress {
 		return p
 	}
 	p.container = mpb.New(mpb.WithOutput(os.Stderr), mpb.WithWidth(40))
-	p.bar = p.container.AddBar(int64(total),
+	// The bar is of what is left, or the time left would be told from trials that
+	// took none.
+	p.bar = p.container.AddBar(int64(total-done),
 		mpb.BarRemoveOnComplete(),
-		mpb.PrependDecorators(decor.CountersNoUnit("%d of %d trials ")),
+		mpb.PrependDecorators(decor.Any(func(s decor.Statistics) string {
+			return fmt.Sprintf("%d of %d trials ", done+int(s.Current), total)
+		})),
 		mpb.AppendDecorators(
 			decor.AverageETA(decor.ET_STYLE_GO),
 			decor.Any(func(decor.Statistics) string {
@@ -36,8 +40,6 @@ func newProgress(total, done int, quiet bool) *progress {
 				}
 				return " left"
 			})))
-	p.bar.SetRefill(int64(done))
-	p.bar.IncrBy(done)
 	return p
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"io"
 	"math"
 	"slices"
@@ -76,6 +77,24 @@ func TestSelection(t *testing.T) {
 		if _, _, err := o.selection(e); err == nil || !strings.Contains(err.Error(), "--only "+only) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", only, err)
 		}
+	}
+}
+
+// readPoints reads all points.
+func readPoints(r io.Reader, name string, dim int) (all *mat.Dense, err error) {
+	p := &pointReader{in: bufio.NewReader(r), name: name, dim: dim}
+	for {
+		x, err := p.next()
+		if err != nil || x == nil {
+			return all, err
+		}
+		if all == nil {
+			all = x
+			continue
+		}
+		var both mat.Dense
+		both.Stack(all, x)
+		all = &both
 	}
 }
 

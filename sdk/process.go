@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -43,6 +45,36 @@ func (e *Executable) failed(format string, args ...any) error {
 	return fmt.Errorf("plugin %q (%s): %w", e.Name, strings.Join(e.Command, " "), fmt.Errorf(format, args...))
 }
 
+// Identity returns a checksum of the program and of all files among its
+// arguments, such as the script that an interpreter is to run.
+func (e *Executable) Identity() (string, error) {
+	sum := sha256.New()
+	for i, word := range e.Command {
+		path := word
+		if i == 0 {
+			found, err := exec.LookPath(word)
+			if err != nil {
+				return "", e.failed("cannot be found: %w", err)
+			}
+			path = found
+		} else if !filepath.IsAbs(path) {
+			path = filepath.Join(e.Dir, path)
+		}
+		f, err := os.Open(path)
+		if err != nil && i > 0 {
+			continue // not a file
+		}
+		if err == nil {
+			_, err = io.Copy(sum, f)
+			_ = f.Close()
+		}
+		if err != nil && i == 0 {
+			return "", e.failed("cannot be read: %w", err)
+		}
+	}
+	return "sha256 " + hex.EncodeToString(sum.Sum(nil)), nil
+}
+
 func (e *Executable) command(args ...string) (*exec.Cmd, error) {
 	cmd := exec.Command(e.Command[0], append(e.Command[1:len(e.Command):len(e.Command)], args...)...)
 	cmd.Dir = e.Dir
@@ -60,7 +92,7 @@ func (e *Executable) command(args ...string) (*exec.Cmd, error) {
 	if ok, err := secure.Check(cmd.Path); err != nil {
 		return nil, e.failed("its checksum cannot be computed: %w", err)
 	} else if !ok {
-		return nil, e.failed("%w: expected sha256 %s. The file has changed: if that is meant, put the new checksum (sha256sum %s) into the experiment file", ErrChecksum, e.SHA256, cmd.Path)
+		return nil, e.failed("%w: expected %s, got %s. The file has changed: if that is meant, put the new checksum into the experiment file", ErrChecksum, e.SHA256, hex.EncodeToString(secure.Hash.Sum(nil)))
 	}
 	return cmd, nil
 }

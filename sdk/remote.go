@@ -67,7 +67,7 @@ func (s *session) open(ctx context.Context, client wire.ComponentClient, kind co
 func (s *session) exchange(ctx context.Context, request *wire.Frame) (*wire.Frame, error) {
 	if s.timeout > 0 {
 		var done context.CancelFunc
-		ctx, done = context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("%s: %w: no answer within %v", s.component, core.ErrTimeout, s.timeout))
+		ctx, done = context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("%s: %w: no answer within %v, in which a request, such as a whole batch of points, must be answered: raise its timeout if it needs longer", s.component, core.ErrTimeout, s.timeout))
 		defer done()
 	}
 	stop := context.AfterFunc(ctx, s.abort)

@@ -35,7 +35,8 @@ func Component() core.Component {
 The program is started once, with the first batch. It gets each point as one
 line on its standard input and answers with one number on a line of its
 standard output (inf and nan are numbers); it must flush after each line. Its
-input ends when no more points will come. The environment variable UNBRAID_DIM
+input ends when no more points will come. It runs in the folder in which unbraid
+was started, so paths in its command start from there. The environment variable UNBRAID_DIM
 holds the number of coordinates. What it writes to its standard error is shown
 if it fails. In Python:
 

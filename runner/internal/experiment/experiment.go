@@ -54,6 +54,26 @@ type Ref struct {
 	Params  map[string]any
 	Timeout time.Duration // for each answer of its process; 0 for none
 	Inner   *Ref          // the solver that a solver runs, if it runs one
+	// Executable identifies the program that an external component is in: what
+	// it computes may change with it. The runner sets it.
+	Executable string
+}
+
+// Refs returns all components of an experiment.
+func (e *Experiment) Refs() []*Ref {
+	var refs []*Ref
+	for i := range e.Problems {
+		refs = append(refs, &e.Problems[i].Objective)
+	}
+	for i := range e.Methods {
+		m := &e.Methods[i]
+		for _, ref := range []*Ref{m.Solver, m.Noise, m.Estimator, m.Hessian} {
+			if ref != nil {
+				refs = append(refs, ref)
+			}
+		}
+	}
+	return refs
 }
 
 // Problem is an objective with its dimension and the facts known of it.
@@ -118,7 +138,8 @@ func Parse(name, text string, changes []string) (*File, error) {
 		}
 		return nil, &Error{File: name, Problem: "not valid TOML: " + err.Error()}
 	}
-	d := &decoder{file: name, lines: locate(text), set: map[string]bool{}}
+	d := newDecoder(name)
+	d.lines = locate(text)
 	for _, change := range changes {
 		if err := d.change(values, change); err != nil {
 			return nil, err
@@ -151,6 +172,7 @@ func (f *File) readPlugins() {
 		case path != "":
 			e.Command = []string{t.d.resolve(path)}
 		case !given:
+			p.finish() // a misspelt path is more likely than none
 			p.fail("", "give the path of an executable, for example path = \"./%s\", or command = [\"python3\", \"%s.py\"]", name, name)
 		default:
 			list, _ := command.([]any)
@@ -206,6 +228,11 @@ func (f *File) Resolve(lookup Lookup) (*Experiment, error) {
 		t.missing("method", "give at least one [[method]]")
 	}
 	t.finish()
+	for _, path := range slices.Sorted(maps.Keys(t.d.broad)) {
+		if change := t.d.broad[path]; !t.d.accepted[change] {
+			t.d.failAt(path, "nothing that it could change has this key")
+		}
+	}
 	return e, t.d.err
 }
 
@@ -213,7 +240,7 @@ func (f *File) Resolve(lookup Lookup) (*Experiment, error) {
 // "key=value" for its parameters, or "mix.key=value".
 func Single(objective string, dim int, changes []string, lookup Lookup) (*Problem, error) {
 	values := map[string]any{"name": objective, "objective": map[string]any{"plugin": objective}}
-	d := &decoder{set: map[string]bool{}}
+	d := newDecoder("")
 	for _, change := range changes {
 		key, text, ok := strings.Cut(change, "=")
 		if !ok {
@@ -254,7 +281,7 @@ func seeds(t *table) []uint64 {
 		for _, e := range v {
 			n, ok := e.(int64)
 			if !ok || n < 0 {
-				t.fail("seeds", "want whole numbers from 0 on, got %v", e)
+				t.fail("seeds", "want whole numbers from 0 on, got %s", show(e))
 				return nil
 			}
 			if given[uint64(n)] {
@@ -268,7 +295,7 @@ func seeds(t *table) []uint64 {
 		}
 		return list
 	}
-	t.fail("seeds", "want a number of seeds or a list of them, got %v", v)
+	t.fail("seeds", "want a number of seeds or a list of them, got %s", show(v))
 	return nil
 }
 
@@ -326,7 +353,7 @@ func problem(t *table, dim int, lookup Lookup) Problem {
 			}
 		}
 		if len(list) != 2 || len(p.Domain) != 2 || !(p.Domain[0] < p.Domain[1]) || math.IsInf(p.Domain[1]-p.Domain[0], 0) {
-			t.fail("domain", "want the bounds of every coordinate, for example domain = [-5.0, 5.0]")
+			t.fail("domain", "want [lower, upper], the same for all coordinates, for example domain = [-5.0, 5.0]; got %s", show(v))
 		}
 	}
 	t.finish()
@@ -345,6 +372,9 @@ func readMix(t *table, p *Problem) {
 	m := t.sub("mix")
 	if m == nil {
 		return
+	}
+	if m.has("file") && !m.has("kind") {
+		m.values["kind"] = "file"
 	}
 	desc := core.DescribeParams("mix", mix.Defaults())
 	values := m.params(&desc)
@@ -483,7 +513,7 @@ func timeout(t *table) time.Duration {
 		d = time.Duration(x * float64(time.Second))
 	}
 	if err != nil || d <= 0 {
-		t.fail("timeout", "want a time such as \"30s\" or \"10m\", got %v", v)
+		t.fail("timeout", "want a time such as \"30s\" or \"10m\", got %s", show(v))
 	}
 	return d
 }

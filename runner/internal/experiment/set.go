@@ -36,6 +36,7 @@ func (d *decoder) change(values map[string]any, change string) error {
 		if _, has := t[first]; has {
 			found = true
 			d.assign(t, element(list, i), path, value)
+			d.broad[join(element(list, i), path)] = change
 		}
 	}
 	if !found {

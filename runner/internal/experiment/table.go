@@ -32,6 +32,14 @@ func (e *Error) Error() string {
 	return strings.Join(parts, ": ")
 }
 
+// show writes a value as it stood in the file, so that "5" is not taken for 5.
+func show(v any) string {
+	if s, ok := v.(string); ok {
+		return strconv.Quote(s)
+	}
+	return fmt.Sprint(v)
+}
+
 func join(path, key string) string {
 	if path == "" {
 		return key
@@ -55,7 +63,15 @@ type decoder struct {
 	file  string
 	lines map[string]int
 	set   map[string]bool // paths given by --set
-	err   error
+	// broad has the paths that a --set for all problems or methods reached,
+	// with that change; accepted has the changes that found a taker.
+	broad    map[string]string
+	accepted map[string]bool
+	err      error
+}
+
+func newDecoder(file string) *decoder {
+	return &decoder{file: file, set: map[string]bool{}, broad: map[string]string{}, accepted: map[string]bool{}}
 }
 
 // resolve makes a path that is relative to the experiment file's folder an
@@ -138,7 +154,7 @@ func (t *table) str(key, fallback string) string {
 	}
 	s, ok := v.(string)
 	if !ok {
-		t.fail(key, "want a string, got %v", v)
+		t.fail(key, "want a string, got %s", show(v))
 	}
 	return s
 }
@@ -150,7 +166,7 @@ func (t *table) boolean(key string, fallback bool) bool {
 	}
 	b, ok := v.(bool)
 	if !ok {
-		t.fail(key, "want true or false, got %v", v)
+		t.fail(key, "want true or false, got %s", show(v))
 	}
 	return b
 }
@@ -167,11 +183,11 @@ func (t *table) integer(key string, fallback, least int) int {
 	case float64: // 5e6 reads well and is a whole number
 		n = int64(v)
 		if float64(n) != v {
-			t.fail(key, "want a whole number, got %v", v)
+			t.fail(key, "want a whole number, got %s", show(v))
 			return fallback
 		}
 	default:
-		t.fail(key, "want a whole number, got %v", v)
+		t.fail(key, "want a whole number, got %s", show(v))
 		return fallback
 	}
 	if n < int64(least) || n > math.MaxInt {
@@ -197,7 +213,7 @@ func (t *table) float(key string) *float64 {
 	}
 	x, ok := number(v)
 	if !ok {
-		t.fail(key, "want a number, got %v", v)
+		t.fail(key, "want a number, got %s", show(v))
 		return nil
 	}
 	return &x
@@ -211,7 +227,7 @@ func (t *table) sub(key string) *table {
 	}
 	values, ok := v.(map[string]any)
 	if !ok {
-		t.fail(key, "want a table such as { ... }, got %v", v)
+		t.fail(key, "want a table such as { ... }, got %s", show(v))
 		return nil
 	}
 	return &table{d: t.d, path: join(t.path, key), values: values}
@@ -259,8 +275,13 @@ func tables(v any) []map[string]any {
 func (t *table) params(desc *core.Description, reserved ...string) map[string]any {
 	values := map[string]any{}
 	for key, v := range t.values {
-		if !slices.Contains(reserved, key) {
+		if slices.Contains(reserved, key) {
+			continue
+		}
+		change, broad := t.d.broad[join(t.path, key)]
+		if takes := slices.ContainsFunc(desc.Params, func(p core.Param) bool { return p.Name == key }); takes || !broad {
 			values[key] = v
+			t.d.accepted[change] = true
 		}
 	}
 	resolved, err := desc.Resolve(values)

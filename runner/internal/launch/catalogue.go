@@ -135,6 +135,22 @@ func (c *Catalogue) Get(kind core.Kind, name string) (*Entry, error) {
 	return nil, fmt.Errorf("there is no %s %q; there are: %s", kind, name, strings.Join(names, ", "))
 }
 
+// Identify notes in a reference which executable its component is in.
+func (c *Catalogue) Identify(ref *experiment.Ref) error {
+	e, err := c.Get(ref.Kind, ref.Name)
+	if err != nil || e.executable == nil {
+		return err
+	}
+	ref.Executable, err = e.executable.Identity()
+	return err
+}
+
+// External reports whether a component is in somebody else's executable.
+func (c *Catalogue) External(ref *experiment.Ref) bool {
+	e, err := c.Get(ref.Kind, ref.Name)
+	return err == nil && e.executable != nil
+}
+
 // Lookup is Get for reading experiment files.
 func (c *Catalogue) Lookup(kind core.Kind, name string) (*core.Description, error) {
 	e, err := c.Get(kind, name)

@@ -1,12 +1,15 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/unbraid/unbraid/core"
+	"github.com/unbraid/unbraid/runner/internal/trial"
 )
 
 // WriteCertificates writes what is known of every estimate in a folder.
@@ -15,6 +18,9 @@ func WriteCertificates(w io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
+	slices.SortStableFunc(records, func(a, b *trial.Record) int {
+		return cmp.Or(strings.Compare(a.Problem, b.Problem), strings.Compare(a.Method, b.Method), cmp.Compare(a.Seed, b.Seed))
+	})
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(t, "problem\tmethod\tseed\tverdict\trank\tresidual\tcondition\tsingular values\tremarks")
 	n := 0

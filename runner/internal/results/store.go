@@ -87,7 +87,7 @@ func (s *Store) load(e *experiment.Experiment) error {
 		return fmt.Errorf("%w: %s\n%w\nGive what changed another name, or write to another folder with --out, or remove the folder to start afresh", ErrChanged, s.dir, err)
 	}
 	if err := writeFile(filepath.Join(s.dir, settingsFile), merged); err != nil {
-		return err
+		return fmt.Errorf("the results folder cannot be written to: %w; choose another with --out", err)
 	}
 	if s.file, err = os.OpenFile(filepath.Join(s.dir, trialsFile), os.O_RDWR|os.O_CREATE, 0o666); err != nil {
 		return err
@@ -221,6 +221,9 @@ func optional(x *float64) string {
 
 func addRef(values map[string]string, ref *experiment.Ref) {
 	values[string(ref.Kind)+".plugin"] = ref.Name
+	if ref.Executable != "" {
+		values[string(ref.Kind)+".executable"] = ref.Executable
+	}
 	for key, v := range ref.Params {
 		values[string(ref.Kind)+"."+key] = fmt.Sprint(v)
 	}

@@ -43,6 +43,7 @@ type Cell struct {
 	// none has. Queries to the target count as infinite where it was not
 	// reached, so the median is null unless more than half reached it.
 	MedianGap             *float64 `json:"median_gap"`
+	LowestGap             *float64 `json:"lowest_gap"` // below 0: the minimum is wrong
 	MedianBest            *float64 `json:"median_best"`
 	MedianQueriesToTarget *float64 `json:"median_queries_to_target"`
 	MedianQueries         *float64 `json:"median_queries"`
@@ -128,6 +129,9 @@ func summarise(problem, method string, last map[trial.Key]*trial.Record) Cell {
 		c.Trials++
 		queries = append(queries, float64(r.Queries))
 		if r.Gap != nil {
+			if c.LowestGap == nil || *r.Gap < *c.LowestGap {
+				c.LowestGap = r.Gap
+			}
 			gaps = append(gaps, *r.Gap)
 		}
 		if r.Best != nil {
@@ -293,6 +297,10 @@ func (s *Summary) text(w io.Writer) error {
 		}
 		fmt.Fprintln(t, strings.Join(parts, "\t"))
 	}
+	if !any(func(c *Cell) bool { return c.Trials+c.Failed > 0 }) {
+		_, err := fmt.Fprintln(w, "no trials yet")
+		return err
+	}
 	line(func(i int) string { return columns[i].head })
 	for p := range s.Problems {
 		for m := range s.Methods {
@@ -305,6 +313,11 @@ func (s *Summary) text(w io.Writer) error {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\nsuccess: %s\n", s.Success)
+	for i := range s.Cells {
+		if c := &s.Cells[i]; err == nil && c.LowestGap != nil && *c.LowestGap < -1e-6 {
+			_, err = fmt.Fprintf(w, "warning: %s has values %.3g below its stated minimum, so its successes are not to be trusted\n", c.Problem, -*c.LowestGap)
+		}
+	}
 	return err
 }
 
@@ -363,11 +376,11 @@ func (s *Summary) csv(w io.Writer) error {
 		}
 		return strconv.FormatFloat(*x, 'g', -1, 64)
 	}
-	_ = out.Write([]string{"problem", "method", "dim", "trials", "failed", "judged", "successes", "median_gap", "median_best", "median_queries_to_target", "median_queries", "recovered", "worst_row"})
+	_ = out.Write([]string{"problem", "method", "dim", "trials", "failed", "judged", "successes", "median_gap", "median_best", "median_queries_to_target", "median_queries", "recovered", "worst_row", "verdict"})
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		_ = out.Write([]string{c.Problem, c.Method, fmt.Sprint(c.Dim), fmt.Sprint(c.Trials), fmt.Sprint(c.Failed), fmt.Sprint(c.Judged), fmt.Sprint(c.Successes),
-			number(c.MedianGap), number(c.MedianBest), number(c.MedianQueriesToTarget), number(c.MedianQueries), number(c.Recovered), number(c.WorstRow)})
+			number(c.MedianGap), number(c.MedianBest), number(c.MedianQueriesToTarget), number(c.MedianQueries), number(c.Recovered), number(c.WorstRow), strings.TrimPrefix(c.verdict(), "-")})
 	}
 	out.Flush()
 	return out.Error()

@@ -28,6 +28,12 @@ type Spec struct {
 	Seed       uint64
 }
 
+// Refs returns the components of the trial.
+func (s *Spec) Refs() []*experiment.Ref {
+	one := experiment.Experiment{Problems: []experiment.Problem{*s.Problem}, Methods: []experiment.Method{*s.Method}}
+	return one.Refs()
+}
+
 // Key identifies the trial within its experiment.
 func (s *Spec) Key() Key { return Key{s.Problem.Name, s.Method.Name, s.Seed} }
 
@@ -49,8 +55,19 @@ func Run(ctx context.Context, l *launch.Launcher, spec Spec, live Live) *Record 
 	return t.record.writable()
 }
 
+// Check makes all components of a trial without asking them anything, to find
+// out what is wrong with the experiment before it begins. A structure that is
+// still to be found is taken to be the identity.
+func Check(ctx context.Context, l *launch.Launcher, spec Spec) error {
+	t := &running{spec: spec, launcher: l, record: &Record{}, dry: true}
+	_, err := t.guarded(ctx)
+	t.close(err != nil)
+	return err
+}
+
 // running is a trial under way.
 type running struct {
+	dry      bool // only make the components
 	spec     Spec
 	launcher *launch.Launcher
 	live     Live
@@ -141,7 +158,7 @@ func (t *running) run(ctx context.Context) (core.End, error) {
 		}
 	}
 	solver, err := open[core.Solver](ctx, t, *method.Solver, env)
-	if err != nil {
+	if err != nil || t.dry {
 		return "", err
 	}
 	var end core.End
@@ -193,6 +210,9 @@ func (t *running) objective(ctx context.Context, root core.Stream) (*g, *mat.Den
 	found := &g{Objective: o, dim: dim}
 	if k, ok := o.(core.Known); ok {
 		found.facts = k.Facts()
+		if err := checkFacts(found.facts, dim); err != nil {
+			return nil, nil, fmt.Errorf("%s/%s: %w", prob.Objective.Kind, prob.Objective.Name, err)
+		}
 	}
 	if w == nil && !prob.NoMix && found.facts.Mix != nil {
 		w = found.facts.Mix
@@ -201,6 +221,22 @@ func (t *running) objective(ctx context.Context, root core.Stream) (*g, *mat.Den
 		}
 	}
 	return found, w, nil
+}
+
+// checkFacts makes sure that what an objective says of itself fits together.
+func checkFacts(f core.Facts, dim int) error {
+	if len(f.Lower) != len(f.Upper) || f.Lower != nil && len(f.Lower) != dim {
+		return fmt.Errorf("%w: its facts have %d lower and %d upper bounds in %d dimensions", core.ErrShape, len(f.Lower), len(f.Upper), dim)
+	}
+	for j, lower := range f.Lower {
+		if !(lower < f.Upper[j]) {
+			return fmt.Errorf("%w: its facts have a domain from %v to %v in coordinate %d", core.ErrShape, lower, f.Upper[j], j+1)
+		}
+	}
+	if f.Minimiser != nil && len(f.Minimiser) != dim {
+		return fmt.Errorf("%w: its facts have a minimiser of %d coordinates in %d dimensions", core.ErrShape, len(f.Minimiser), dim)
+	}
+	return nil
 }
 
 // domain returns the bounds of the coordinates that the method sees: the
@@ -221,21 +257,19 @@ func domain(prob *experiment.Problem, facts core.Facts, dim int) (lower, upper [
 	return slices.Repeat(facts.Lower[:1], dim), slices.Repeat(facts.Upper[:1], dim), nil
 }
 
-// Evaluate returns the values of a problem at the rows of x: those that a
-// trial with this seed would see.
-func Evaluate(ctx context.Context, l *launch.Launcher, prob *experiment.Problem, seed uint64, x *mat.Dense) (values []float64, err error) {
+// Objective makes the objective of a problem as a trial with this seed would
+// see it.
+func Objective(ctx context.Context, l *launch.Launcher, prob *experiment.Problem, seed uint64) (core.Objective, launch.Release, error) {
 	t := &running{spec: Spec{Problem: prob}, launcher: l}
-	defer func() { t.close(err != nil) }()
 	f, w, err := t.objective(ctx, core.NewStream(seed))
 	if err != nil {
-		return nil, err
+		t.close(true)
+		return nil, nil, err
 	}
-	rows, _ := x.Dims()
-	values = make([]float64, rows)
 	if w != nil {
-		return values, core.NewLinear(f, w).Evaluate(ctx, values, x)
+		return core.NewLinear(f, w), t.close, nil
 	}
-	return values, f.Evaluate(ctx, values, x)
+	return f, t.close, nil
 }
 
 // target is the value at which a trial has succeeded.
@@ -271,6 +305,9 @@ func (t *running) structure(ctx context.Context, root core.Stream, dim int, lowe
 	})
 	if err != nil {
 		return nil, err
+	}
+	if t.dry {
+		return core.NewStructure(identity(dim))
 	}
 	var found *core.Structure
 	err = t.stage("estimate", func() (err error) {
@@ -347,7 +384,8 @@ func (t *running) finish(end core.End, err error) {
 	r := t.record
 	r.Status = string(end)
 	if err != nil {
-		r.Status, r.Error = StatusError, strings.TrimSpace(err.Error())
+		// The sentinels' own prefix tells people nothing.
+		r.Status, r.Error = StatusError, strings.ReplaceAll(strings.TrimSpace(err.Error()), "core: ", "")
 		for _, s := range statuses {
 			if errors.Is(err, s.err) {
 				r.Status = s.status
