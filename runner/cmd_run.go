@@ -324,8 +324,10 @@ func (o *runOptions) runTrials(cmd *cobra.Command, catalogue *launch.Catalogue, 
 	}()
 	out := json.NewEncoder(cmd.OutOrStdout())
 	for r := range records {
-		if ctx.Err() != nil {
-			continue // interrupted, or the disk is full: such a trial is run again
+		// A trial that an interrupt has cut short is run again, but one that was
+		// done by then is kept; when the disk is full, none can be.
+		if ctx.Err() != nil && (r.Failed() || cmd.Context().Err() == nil) {
+			continue
 		}
 		if r.Failed() {
 			failed++

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -264,6 +265,7 @@ func TestFaults(t *testing.T) {
 		{"an error of its own", `plugin = "faulty", fault = "error"`, "error", "the mesh is tangled"},
 		{"cannot be made", `plugin = "faulty", fault = "make"`, "error", "cannot be made"},
 		{"exits before the handshake", `plugin = "stillborn"`, "crash", "no licence found"},
+		{"states facts that do not fit", `plugin = "faulty", fault = "bad-facts"`, "wrong shape", "3 lower and 2 upper bounds in 3 dimensions"},
 		{"speaks another version", `plugin = "other-world"`, "error", "speaks version 99, this unbraid speaks version 1"},
 		{"NaN", `plugin = "faulty", fault = "nan"`, "budget", ""},
 		{"some NaN", `plugin = "faulty", fault = "some-nan"`, "budget", ""},
@@ -619,12 +621,76 @@ func TestStructure(t *testing.T) {
 func TestStructureBudget(t *testing.T) {
 	dir := realTempDir(t)
 	write(t, filepath.Join(dir, "structured.toml"), structured)
-	if _, stderr, status := run(t, dir, "run", "structured.toml", "--set", "budget=100", "--only", "problem=Rastrigin"); status != exitFailed || !strings.Contains(stderr, "needs") {
+	if _, stderr, status := run(t, dir, "run", "structured.toml", "--set", "budget=100", "--only", "problem=Rastrigin"); status != exitUsage || !strings.Contains(stderr, "joint needs at least three Hessians") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
-	for _, r := range readRecords(t, filepath.Join(dir, "results/structured/trials.jsonl")) {
-		if r.Queries != 0 || r.Error == "" {
-			t.Errorf("%s: %d queries, %q", r.Method, r.Queries, r.Error)
+	if _, err := os.Stat(filepath.Join(dir, "results")); err == nil {
+		t.Error("something was written")
+	}
+}
+
+// What cannot work is wrong in the file: nothing is tried.
+func TestImpossibleCombinations(t *testing.T) {
+	for _, c := range []struct{ change, with, want string }{
+		{`noise  = { plugin = "anisotropic" }`, ``, "cbo needs a noise model"},
+		{`noise  = { plugin = "anisotropic" }`, `noise = { plugin = "transform" }`, "transform"},
+		{`plugin = "squared-norm"`, `plugin = "exec"`, "command"},
+		{`plugin = "squared-norm"`, `plugin = "exec", command = ["cat"]`, "give it one, for example domain"},
+	} {
+		dir := realTempDir(t)
+		text := faultyExperiment(`plugin = "faulty"`, "")
+		write(t, filepath.Join(dir, "bad.toml"), strings.Replace(text, c.change, c.with, 1))
+		_, stderr, status := run(t, dir, "run", "bad.toml")
+		if status != exitUsage || !strings.Contains(stderr, `method "CBO" on problem "good" cannot work`) || !strings.Contains(stderr, c.want) {
+			t.Errorf("%s: status %d: %s", c.with, status, stderr)
 		}
+	}
+}
+
+// A plugin that was built anew may be another function: its trials are not
+// mixed with those of the old one.
+func TestChangedExecutableIsRefused(t *testing.T) {
+	dir := realTempDir(t)
+	binary, err := os.ReadFile(faultyPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(faultyExperiment(`plugin = "faulty"`, ""), faultyPath, "./sim", 1)
+	write(t, filepath.Join(dir, "sim.toml"), text)
+	for i, want := range []int{0, exitUsage} {
+		if err := os.WriteFile(filepath.Join(dir, "sim"), append(binary, make([]byte, i)...), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		_, stderr, status := run(t, dir, "run", "sim.toml", "--quiet", "--seeds", fmt.Sprintf("0:%d", i+1))
+		if status != want || want != 0 && !strings.Contains(stderr, `problem "bad": objective.executable was sha256`) {
+			t.Errorf("status %d: %s", status, stderr)
+		}
+	}
+}
+
+// Points are answered as they come.
+func TestEvalOfAStream(t *testing.T) {
+	cmd := unbraid(t.Context(), t.TempDir(), "eval", "squared-norm")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	answers := bufio.NewReader(out)
+	for i, want := range []string{"1\n", "4\n", "9\n"} {
+		fmt.Fprintf(in, "%d,0\n", i+1)
+		if got, err := answers.ReadString('\n'); got != want || err != nil {
+			t.Fatalf("%q, %v", got, err)
+		}
+	}
+	_ = in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }

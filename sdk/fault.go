@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/unbraid/unbraid/core"
 	"github.com/unbraid/unbraid/sdk/internal/wire"
@@ -52,6 +53,7 @@ func toFault(err error) *wire.Frame {
 		f.Key = p.Key
 		f.Message = p.Problem
 	}
+	f.Message, f.Key = strings.ToValidUTF8(f.Message, "\uFFFD"), strings.ToValidUTF8(f.Key, "\uFFFD")
 	return &wire.Frame{Op: wire.Op_FAULT, Fault: f}
 }
 

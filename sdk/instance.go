@@ -135,20 +135,24 @@ func (in *instance) attach(f *wire.Frame) (*wire.Frame, error) {
 	if err := decodeJSON(f.Json, &offer); err != nil {
 		return nil, err
 	}
+	var segment *wire.Segment
+	var err error
 	if offer.Segment != "" {
-		s, err := wire.OpenSegment(&offer)
-		if err != nil {
+		if segment, err = wire.OpenSegment(&offer); err != nil {
 			return nil, err
 		}
-		in.plane.Attach(s)
 	}
 	if offer.In != "" && in.direct == nil {
 		direct, err := wire.OpenDirect(&offer)
 		if err != nil {
+			segment.Close() // all stays as it is
 			return nil, err
 		}
 		in.direct = direct
 		context.AfterFunc(in.ctx, direct.Close)
+	}
+	if segment != nil {
+		in.plane.Attach(segment)
 	}
 	return result(), nil
 }

@@ -45,7 +45,12 @@ func (h *handshakeFilter) Read(b []byte) (int, error) {
 	if h.ready.Len() > 0 {
 		return h.ready.Read(b)
 	}
-	return h.in.Read(b)
+	// go-plugin drops what follows, but stops reading at a line beyond 64 KiB.
+	_, err := io.Copy(io.Discard, h.in)
+	if err == nil {
+		err = io.EOF
+	}
+	return 0, err
 }
 
 func (h *handshakeFilter) Close() error { return h.in.Close() }

@@ -28,6 +28,8 @@ import (
 // startTimeout is how long a plugin may take until it has said what it is.
 const startTimeout = 60 * time.Second
 
+const drainTime = time.Second
+
 // Executable is a program that carries components.
 type Executable struct {
 	// Name is what people call it.
@@ -110,6 +112,7 @@ func Describe(ctx context.Context, e *Executable) ([]core.Description, error) {
 	stderr := &tail{}
 	cmd.Stdout, cmd.Stderr = &stdout, stderr
 	isolate(cmd)
+	cmd.WaitDelay = drainTime
 	if err := startOnLauncher(cmd); err != nil {
 		return nil, e.failed("cannot be started: %w; is the path right?", err)
 	}
@@ -121,7 +124,7 @@ func Describe(ctx context.Context, e *Executable) ([]core.Description, error) {
 	if ctx.Err() != nil {
 		return nil, e.failed("did not answer \"describe\" within %v%s", startTimeout, stderr.quote())
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		return nil, e.failed("\"describe\" failed: %w%s", err, stderr.quote())
 	}
 	for line := range bytes.Lines(stdout.Bytes()) {
@@ -332,6 +335,8 @@ func (r *processRunner) Kill(context.Context) error {
 	r.killed = true
 	if r.started {
 		killGroup(r.cmd)
+		// What has left the group may hold our pipes open for ever.
+		time.AfterFunc(drainTime, func() { _ = r.stdout.Close(); _ = r.stderr.Close() })
 	}
 	return nil
 }

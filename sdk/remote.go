@@ -48,6 +48,9 @@ func (s *session) open(ctx context.Context, client wire.ComponentClient, kind co
 	stop()
 	if err != nil {
 		s.cancel()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		return nil, s.explain(err)
 	}
 	ready, err := s.exchange(ctx, open)
@@ -67,7 +70,7 @@ func (s *session) open(ctx context.Context, client wire.ComponentClient, kind co
 func (s *session) exchange(ctx context.Context, request *wire.Frame) (*wire.Frame, error) {
 	if s.timeout > 0 {
 		var done context.CancelFunc
-		ctx, done = context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("%s: %w: no answer within %v, in which a request, such as a whole batch of points, must be answered: raise its timeout if it needs longer", s.component, core.ErrTimeout, s.timeout))
+		ctx, done = context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("%s: %w: no answer within %v, the time for a request, such as a whole batch of points; raise its timeout if it needs longer", s.component, core.ErrTimeout, s.timeout))
 		defer done()
 	}
 	stop := context.AfterFunc(ctx, s.abort)
@@ -79,6 +82,9 @@ func (s *session) exchange(ctx context.Context, request *wire.Frame) (*wire.Fram
 		var answer *wire.Frame
 		if answer, err = frames.Recv(); err == nil {
 			s.plane.Begin()
+			if !stop() { // too late: the session is being ended
+				return nil, context.Cause(ctx)
+			}
 			if answer.Op == wire.Op_FAULT {
 				return nil, fromFault(s.component, answer.Fault)
 			}
@@ -371,7 +377,10 @@ func (s *remoteSolver) BudgetSpent(ctx context.Context, f []float64) error {
 
 func (s *remoteSolver) Reason() string { return s.reason }
 
-type remoteHessian struct{ asking }
+type remoteHessian struct {
+	asking
+	costError error // what Cost could not say; Begin does
+}
 
 var _ core.Hessian = (*remoteHessian)(nil)
 
@@ -383,13 +392,17 @@ func (h *remoteHessian) Cost(directions int) int {
 	b, _ := json.Marshal(directions)
 	answer, err := h.exchange(ctx, &wire.Frame{Op: wire.Op_COST, Json: b})
 	var cost int
-	if err != nil || json.Unmarshal(answer.Json, &cost) != nil {
-		return 0
+	if err == nil {
+		err = decodeJSON(answer.Json, &cost)
 	}
+	h.costError = err
 	return cost
 }
 
 func (h *remoteHessian) Begin(ctx context.Context, q core.HessianQuery) error {
+	if h.costError != nil {
+		return h.costError
+	}
 	if err := h.prepare(ctx); err != nil {
 		return err
 	}

@@ -159,6 +159,7 @@ func TestFaultsKeepTheirIdentity(t *testing.T) {
 		{"panic", core.ErrPanic, "the simulator divided by zero"},
 		{"error", core.ErrUnsuitable, "the mesh is tangled"},
 		{"kill", core.ErrCrash, "signal: killed"},
+		{"latin-1", core.ErrUnsuitable, "caf\ufffd"},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			o, _ := openObjective(t, map[string]any{"fault": c.fault}, 0)
@@ -396,5 +397,45 @@ func TestRemoteSolverWithNoise(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What has left the plugin's process group and holds on to its output does not
+// hold us up.
+func TestKillDoesNotWaitForDaemons(t *testing.T) {
+	o, p := openObjective(t, map[string]any{"fault": "daemon"}, 0)
+	err := o.Evaluate(t.Context(), make([]float64, 1), points(1, 3))
+	var pid int
+	var rest string
+	if _, scanErr := fmt.Sscanf(err.Error(), "objective/faulty: daemon %d %s", &pid, &rest); scanErr != nil || pid == 0 {
+		t.Skip("no daemons here: ", err)
+	}
+	daemon, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Kill() // returns, although the daemon lives
+	if err := daemon.Kill(); err != nil {
+		t.Errorf("Kill waited for the daemon's end: %v", err)
+	}
+}
+
+func TestMuchOutput(t *testing.T) {
+	o, _ := openObjective(t, map[string]any{"fault": "print-much"}, 0)
+	for range 3 {
+		if err := o.Evaluate(t.Context(), make([]float64, 1), points(1, 3)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestCostThatCannotBeSaid(t *testing.T) {
+	h, err := start(t, core.KindHessian, "priceless").Open(t.Context(), nil, &core.Env{Dim: 3}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.(core.Hessian).Cost(3)
+	if err := h.(core.Hessian).Begin(t.Context(), core.HessianQuery{X: points(1, 3)}); !errors.Is(err, core.ErrPanic) {
+		t.Errorf("the panic is lost: %v", err)
 	}
 }

@@ -367,11 +367,11 @@ func TestHardObjectives(t *testing.T) {
 			return separable(square)(z)
 		}, (0.5 - shift(0)) * (0.5 - shift(0)) * 1.0001, "converged"},
 		"not a number at the base": {notAtBase(), 1e-9, "refined"},
-		"not a number anywhere":  {func([]float64) float64 { return math.NaN() }, inf, "no finite value"},
-		"constant":               {func([]float64) float64 { return 0 }, 0, "converged"},
-		"plateaus":               {separable(func(j int, y float64) float64 { return math.Floor(math.Abs(y - shift(j))) }), 0, "converged"},
-		"one coordinate matters": {func(z []float64) float64 { return square(1, z[1]) }, 1e-12, "converged"},
-		"unbounded":              {func(z []float64) float64 { return z[0] + square(1, z[1]) }, 0, "unbounded"},
+		"not a number anywhere":    {func([]float64) float64 { return math.NaN() }, inf, "no finite value"},
+		"constant":                 {func([]float64) float64 { return 0 }, 0, "converged"},
+		"plateaus":                 {separable(func(j int, y float64) float64 { return math.Floor(math.Abs(y - shift(j))) }), 0, "converged"},
+		"one coordinate matters":   {func(z []float64) float64 { return square(1, z[1]) }, 1e-12, "converged"},
+		"unbounded":                {func(z []float64) float64 { return z[0] + square(1, z[1]) }, 0, "unbounded"},
 	} {
 		for _, table := range []core.SolverTable{{"plugin": "line"}, paper, {"plugin": "cmaes"}} {
 			env := environment(3, 15000)

@@ -230,7 +230,8 @@ func (f *File) Resolve(lookup Lookup) (*Experiment, error) {
 	t.finish()
 	for _, path := range slices.Sorted(maps.Keys(t.d.broad)) {
 		if change := t.d.broad[path]; !t.d.accepted[change] {
-			t.d.failAt(path, "nothing that it could change has this key")
+			key := path[strings.LastIndex(path, ".")+1:]
+			t.d.failAt(path, "unknown key%s", suggest(key, t.d.offered[change]))
 		}
 	}
 	return e, t.d.err

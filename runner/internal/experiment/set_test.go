@@ -98,7 +98,7 @@ func TestSetErrors(t *testing.T) {
 	for _, test := range []struct{ change, key, want string }{
 		{"budget", "--set budget", "want path.to.key=value"},
 		{"=5", "--set =5", "want path.to.key=value"},
-		{"budget=many", "--set budget", "want a whole number, got many"},
+		{"budget=many", "--set budget", `want a whole number, got "many"`},
 		{"budget=", "--set budget", "want a whole number"},
 		{"budget=-1", "--set budget", "-1 is not possible"},
 		{"budget.x=1", "--set budget", "want a whole number"},

@@ -64,14 +64,16 @@ type decoder struct {
 	lines map[string]int
 	set   map[string]bool // paths given by --set
 	// broad has the paths that a --set for all problems or methods reached,
-	// with that change; accepted has the changes that found a taker.
+	// with that change; accepted has the changes that found a taker, and offered
+	// the keys there are where they found none.
 	broad    map[string]string
 	accepted map[string]bool
+	offered  map[string][]string
 	err      error
 }
 
 func newDecoder(file string) *decoder {
-	return &decoder{file: file, set: map[string]bool{}, broad: map[string]string{}, accepted: map[string]bool{}}
+	return &decoder{file: file, set: map[string]bool{}, broad: map[string]string{}, accepted: map[string]bool{}, offered: map[string][]string{}}
 }
 
 // resolve makes a path that is relative to the experiment file's folder an
@@ -274,14 +276,20 @@ func tables(v any) []map[string]any {
 // params resolves the remaining keys of a component's table.
 func (t *table) params(desc *core.Description, reserved ...string) map[string]any {
 	values := map[string]any{}
+	names := slices.Clone(reserved)
+	for i := range desc.Params {
+		names = append(names, desc.Params[i].Name)
+	}
 	for key, v := range t.values {
-		if slices.Contains(reserved, key) {
+		change, broad := t.d.broad[join(t.path, key)]
+		takes := slices.Contains(names, key)
+		if broad && !takes {
+			t.d.offered[change] = append(t.d.offered[change], names...)
 			continue
 		}
-		change, broad := t.d.broad[join(t.path, key)]
-		if takes := slices.ContainsFunc(desc.Params, func(p core.Param) bool { return p.Name == key }); takes || !broad {
+		t.d.accepted[change] = true
+		if !slices.Contains(reserved, key) {
 			values[key] = v
-			t.d.accepted[change] = true
 		}
 	}
 	resolved, err := desc.Resolve(values)

@@ -31,6 +31,7 @@ type Launcher struct {
 	free   map[string][]*sdk.Process
 	all    map[*sdk.Process]bool
 	closed bool
+	ending sync.WaitGroup // processes being ended: every Close waits for them
 }
 
 // New returns a launcher; messages of plugins go to log.
@@ -160,6 +161,7 @@ func (l *Launcher) take(ctx context.Context, entry *Entry) (*sdk.Process, error)
 			return p, nil
 		}
 		delete(l.all, p)
+		l.ending.Go(p.Kill) // it has ended, but not what belongs to it here
 	}
 	l.mu.Unlock()
 	executable := entry.executable
@@ -209,11 +211,10 @@ func (l *Launcher) Pids() []int {
 func (l *Launcher) Close() {
 	l.mu.Lock()
 	l.closed = true
-	var wg sync.WaitGroup
 	for p := range l.all {
-		wg.Go(p.Kill)
+		l.ending.Go(p.Kill)
 	}
 	l.all = map[*sdk.Process]bool{}
 	l.mu.Unlock()
-	wg.Wait()
+	l.ending.Wait()
 }

@@ -225,7 +225,11 @@ func addRef(values map[string]string, ref *experiment.Ref) {
 		values[string(ref.Kind)+".executable"] = ref.Executable
 	}
 	for key, v := range ref.Params {
-		values[string(ref.Kind)+"."+key] = fmt.Sprint(v)
+		text := fmt.Sprint(v)
+		if words, ok := v.([]string); ok {
+			text = fmt.Sprintf("%q", words) // "a b" is not "a", "b"
+		}
+		values[string(ref.Kind)+"."+key] = text
 	}
 }
 

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -32,7 +33,7 @@ func main() {
 		raw[os.Args[2]]()
 		return
 	}
-	components := []core.Component{sphere(), shout(), dimension()}
+	components := []core.Component{sphere(), shout(), dimension(), priceless()}
 	for id := range raw {
 		components = append(components, core.NewObjective(id[len("objective/"):], "Never gets as far as this.", core.None{}, func(core.None, *core.Env) (core.Objective, error) { return nil, nil }))
 	}
@@ -46,7 +47,7 @@ func main() {
 }
 
 type sphereParams struct {
-	Fault string `param:"fault" doc:"what goes wrong" oneof:"none,panic,hang,sleep,nan,some-nan,inf,kill,error,print,make"`
+	Fault string `param:"fault" doc:"what goes wrong" oneof:"none,panic,hang,sleep,nan,some-nan,inf,kill,error,latin-1,print,print-much,daemon,bad-facts,make"`
 	After int    `param:"after" doc:"number of batches that go well before"`
 }
 
@@ -61,6 +62,9 @@ func sphere() core.Component {
 		})
 }
 
+// rawStdout is kept for good: a file that is collected is closed.
+var rawStdout = os.NewFile(1, "stdout")
+
 type faulty struct {
 	p       sphereParams
 	dim     int
@@ -71,6 +75,9 @@ func (f *faulty) Facts() core.Facts {
 	lower, upper := make([]float64, f.dim), make([]float64, f.dim)
 	for i := range lower {
 		lower[i], upper[i] = -5, 5
+	}
+	if f.p.Fault == "bad-facts" {
+		upper = upper[1:]
 	}
 	zero := 0.0
 	return core.Facts{Lower: lower, Upper: upper, Minimum: &zero}
@@ -111,6 +118,17 @@ func (f *faulty) Evaluate(ctx context.Context, dst []float64, x *mat.Dense) erro
 		time.Sleep(time.Hour)
 	case "error":
 		return fmt.Errorf("%w: the mesh is tangled", core.ErrUnsuitable)
+	case "latin-1":
+		return fmt.Errorf("%w: caf\xe9", core.ErrUnsuitable)
+	case "print-much": // past everything that redirects os.Stdout
+		for range 20 {
+			if _, err := rawStdout.Write(bytes.Repeat([]byte("x"), 70_000)); err != nil {
+				return err
+			}
+		}
+	case "daemon":
+		pid, err := startDaemon()
+		return fmt.Errorf("daemon %d %v", pid, err)
 	case "print":
 		fmt.Println("printed to stdout")
 		fmt.Fprintln(os.Stderr, "[WARN] printed to stderr")
@@ -147,6 +165,18 @@ type tooMany struct{ x *mat.Dense }
 
 func (s *tooMany) Ask(context.Context) (*mat.Dense, error) { return s.x, nil }
 func (s *tooMany) Tell(context.Context, []float64) error   { return nil }
+
+// priceless is a hessian that cannot say what it costs.
+func priceless() core.Component {
+	return core.NewHessian("priceless", "Panics when asked for its cost.", core.None{}, func(core.None, *core.Env) (core.Hessian, error) {
+		return pricelessHessian{}, nil
+	})
+}
+
+type pricelessHessian struct{ core.Hessian }
+
+func (pricelessHessian) Cost(int) int                                   { panic("no price") }
+func (pricelessHessian) Begin(context.Context, core.HessianQuery) error { return nil }
 
 // serveRaw speaks the protocol without the SDK, and answers every batch with
 // one value.

@@ -16,7 +16,7 @@ type Segment struct {
 	fd     int // until Opened
 }
 
-const largestSegment = 1 << 31
+const largestSegment = 1 << 30
 
 // NewSegment makes a segment of at least the given size and notes in the offer
 // where the other process can open it.
