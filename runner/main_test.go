@@ -362,6 +362,7 @@ func started(t *testing.T, dir string) *exec.Cmd {
 // Promise 4: when the runner is killed, its plugins end, even one that hangs.
 func TestRunnerKilled(t *testing.T) {
 	dir := realTempDir(t)
+	t.Setenv("TMPDIR", dir)
 	cmd := started(t, dir)
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
@@ -373,10 +374,26 @@ func TestRunnerKilled(t *testing.T) {
 	if n := len(readRecords(t, filepath.Join(dir, "results/faults/trials.jsonl"))); n != 2 {
 		t.Errorf("%d records, want the 2 that were done", n)
 	}
+	// The sockets that it could not remove go with the next run.
+	if _, stderr, status := run(t, dir, "run", "faults.toml", "--quiet", "--only", "problem=good", "--seeds", "0:3"); status != 0 {
+		t.Fatal(stderr)
+	}
+	noSocketsLeft(t, dir)
+}
+
+// noSocketsLeft checks the folder for temporary files.
+func noSocketsLeft(t *testing.T, dir string) {
+	t.Helper()
+	for _, pattern := range []string{"unbraid-*", "plugin*"} {
+		if left, _ := filepath.Glob(filepath.Join(dir, pattern)); left != nil {
+			t.Errorf("left behind: %v", left)
+		}
+	}
 }
 
 func TestInterrupted(t *testing.T) {
 	dir := realTempDir(t)
+	t.Setenv("TMPDIR", dir)
 	cmd := started(t, dir)
 	_ = cmd.Process.Signal(syscall.SIGINT)
 	_ = cmd.Wait()
@@ -389,6 +406,7 @@ func TestInterrupted(t *testing.T) {
 	if n := len(readRecords(t, filepath.Join(dir, "results/faults/trials.jsonl"))); n != 2 {
 		t.Errorf("%d records, want the 2 that were done", n)
 	}
+	noSocketsLeft(t, dir)
 }
 
 func TestSolverInTheWrongDimension(t *testing.T) {

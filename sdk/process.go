@@ -158,6 +158,7 @@ type Process struct {
 	client     *plugin.Client
 	runner     *processRunner
 	session    wire.ComponentClient
+	left       sync.Once // the folder of sockets
 }
 
 // SaidByPlugin is the last part of a logger's name for what a plugin itself
@@ -169,6 +170,10 @@ const SaidByPlugin = "said"
 func Start(ctx context.Context, e *Executable, kind core.Kind, name string, log hclog.Logger) (*Process, error) {
 	id := string(kind) + "/" + name
 	cmd, err := e.command("serve", id)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := sockets.enter()
 	if err != nil {
 		return nil, err
 	}
@@ -184,6 +189,7 @@ func Start(ctx context.Context, e *Executable, kind core.Kind, name string, log 
 		Logger:           log,
 		SyncStdout:       output,
 		SyncStderr:       output,
+		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: folder},
 		RunnerFunc: func(_ hclog.Logger, withEnv *exec.Cmd, _ string) (runner.Runner, error) {
 			p.runner.cmd.Env = withEnv.Env
 			return p.runner, nil
@@ -262,6 +268,7 @@ func (p *Process) Ping() error {
 func (p *Process) Kill() {
 	_ = p.runner.Kill(context.Background())
 	p.client.Kill()
+	p.left.Do(sockets.leave)
 }
 
 // processRunner is how go-plugin runs our processes: in a group of their own,

@@ -16,7 +16,6 @@ import (
 	"log/slog"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -130,10 +129,6 @@ func serverOptions() []grpc.ServerOption {
 // holds the other end of that pipe as long as it lives, however it dies.
 func dieWithRunner(stdin io.Reader) {
 	_, _ = io.Copy(io.Discard, stdin)
-	// Nobody is left to remove the folder of the socket.
-	if dir := os.Getenv(plugin.EnvUnixSocketDir); strings.HasPrefix(filepath.Base(dir), "plugin-dir") {
-		_ = os.RemoveAll(dir)
-	}
 	os.Exit(0)
 }
 
