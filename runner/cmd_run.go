@@ -170,7 +170,7 @@ func (o *runOptions) run(cmd *cobra.Command, name string) error {
 	todo := specs(e, problems, methods, e.Seeds)
 	total := len(todo)
 	todo = slices.DeleteFunc(todo, func(s trial.Spec) bool { return store.Done(s.Key()) })
-	failed, err := o.runTrials(cmd, catalogue, e, todo, total, store)
+	failed, err := o.runTrials(cmd, catalogue, todo, total, store)
 	if err != nil {
 		return err
 	}
@@ -277,7 +277,7 @@ func (o *runOptions) selection(e *experiment.Experiment) (problems, methods []st
 
 // runTrials runs trials on several workers and stores their records. It
 // returns the number of trials that could not be run.
-func (o *runOptions) runTrials(cmd *cobra.Command, catalogue *launch.Catalogue, e *experiment.Experiment, todo []trial.Spec, total int, store *results.Store) (failed int, err error) {
+func (o *runOptions) runTrials(cmd *cobra.Command, catalogue *launch.Catalogue, todo []trial.Spec, total int, store *results.Store) (failed int, err error) {
 	progress := newProgress(total, total-len(todo), o.quiet)
 	defer progress.stop()
 	log, err := newLog(consoleLog(progress.output()))

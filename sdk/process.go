@@ -252,9 +252,6 @@ func (p *Process) Alive() bool {
 	}
 }
 
-// Pid is the process's number.
-func (p *Process) Pid() int { return p.runner.pid() }
-
 // Ping reports whether the process lives and answers its health check.
 func (p *Process) Ping() error {
 	protocol, err := p.client.Client()

@@ -12,9 +12,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Kinds names the ways to make a matrix.
-var Kinds = []string{"orthogonal", "perturbed-orthogonal", "gaussian", "crosstalk", "file"}
-
 // Params say how a matrix is made.
 type Params struct {
 	Kind     string  `param:"kind" doc:"how the matrix is made: orthogonal is a uniformly random rotation or reflection; perturbed-orthogonal is Q + strength R with Q orthogonal and R standard normal; gaussian is standard normal; crosstalk has a strong diagonal and weak neighbours, like heaters side by side; file is a matrix of your own. Rows are scaled to unit length" oneof:"orthogonal,perturbed-orthogonal,gaussian,crosstalk,file"`

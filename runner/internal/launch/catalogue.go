@@ -138,17 +138,20 @@ func (c *Catalogue) Get(kind core.Kind, name string) (*Entry, error) {
 // Identify notes in a reference which executable its component is in.
 func (c *Catalogue) Identify(ref *experiment.Ref) error {
 	e, err := c.Get(ref.Kind, ref.Name)
-	if err != nil || e.executable == nil {
-		return err
+	if err == nil && e.executable != nil {
+		ref.Executable, err = e.executable.Identity()
 	}
-	ref.Executable, err = e.executable.Identity()
+	if err == nil && ref.Inner != nil {
+		err = c.Identify(ref.Inner)
+	}
 	return err
 }
 
-// External reports whether a component is in somebody else's executable.
+// External reports whether a component, or the solver that it runs, is in
+// somebody else's executable.
 func (c *Catalogue) External(ref *experiment.Ref) bool {
 	e, err := c.Get(ref.Kind, ref.Name)
-	return err == nil && e.executable != nil
+	return err == nil && e.executable != nil || ref.Inner != nil && c.External(ref.Inner)
 }
 
 // Lookup is Get for reading experiment files.

@@ -196,17 +196,6 @@ func (l *Launcher) giveBack(entry *Entry, p *sdk.Process, failed bool) {
 	}
 }
 
-// Pids returns the numbers of all processes, by component.
-func (l *Launcher) Pids() []int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var pids []int
-	for p := range l.all {
-		pids = append(pids, p.Pid())
-	}
-	return pids
-}
-
 // Close ends all processes.
 func (l *Launcher) Close() {
 	l.mu.Lock()

@@ -224,6 +224,9 @@ func addRef(values map[string]string, ref *experiment.Ref) {
 	if ref.Executable != "" {
 		values[string(ref.Kind)+".executable"] = ref.Executable
 	}
+	if ref.Inner != nil && ref.Inner.Executable != "" {
+		values[string(ref.Kind)+".inner.executable"] = ref.Inner.Executable
+	}
 	for key, v := range ref.Params {
 		text := fmt.Sprint(v)
 		if words, ok := v.([]string); ok {
