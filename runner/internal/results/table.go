@@ -223,7 +223,11 @@ func percent(share *float64, unit string) string {
 	if share == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.0f%s", 100**share, unit)
+	text := fmt.Sprintf("%.0f", 100**share)
+	if *share < 1 && text == "100" { // nearly all is not all
+		text = fmt.Sprintf("%.1f", math.Floor(1000**share)/10)
+	}
+	return text + unit
 }
 
 // rate is the success rate with, in brackets, the share of rows found.

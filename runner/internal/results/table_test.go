@@ -41,6 +41,17 @@ func summary(t *testing.T, e *experiment.Experiment, records ...*trial.Record) *
 	return sum
 }
 
+func TestPercent(t *testing.T) {
+	for share, want := range map[float64]string{0: "0 %", 0.254: "25 %", 0.997: "99.7 %", 0.9999: "99.9 %", 1: "100 %"} {
+		if got := percent(&share, " %"); got != want {
+			t.Errorf("%v is %s, want %s", share, got, want)
+		}
+	}
+	if got := percent(nil, " %"); got != "-" {
+		t.Error(got)
+	}
+}
+
 // A gap below 0 says that the stated minimum is wrong, and the table warns.
 func TestWrongMinimum(t *testing.T) {
 	s := summary(t, newExperiment(), outcome("P", "A", 0, 1, 100), outcome("P", "A", 1, -3, 100))
